@@ -1,0 +1,204 @@
+package device
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"strconv"
+)
+
+// Bounds of what Seal keeps of a screen. What is beyond them is counted in
+// Scene.Dropped or cut.
+const (
+	MaxElements  = 2000
+	MaxTextRunes = 1000 // of each text, label and id
+	MaxEdge      = 1 << 15
+)
+
+// Scene is what a phone shows at one moment. Seal makes it.
+type Scene struct {
+	App           string // package in the foreground; "" where the phone does not say
+	Size          Size   // of the screen as it is turned now, in the pixels of bounds and actions
+	Rotation      int    // 0, 90, 180 or 270 degrees from the natural position
+	KeyboardShown bool
+	Secure        bool // the app forbids pictures of this screen
+	Elements      []Element
+	Dropped       int         // elements beyond MaxElements
+	Screenshot    *Screenshot // nil: none was taken, or the screen is secure
+	// Hash is the hex SHA-256 of all of the above but Dropped and the
+	// picture: two scenes with one hash offer the same things at the same
+	// places. Where an app draws without describing what it draws, the hash
+	// can't see it change.
+	Hash string
+}
+
+// Element is one thing on the screen.
+type Element struct {
+	Ref    string // "e1", "e2" … in the order of the tree; means something only in its own Scene
+	ID     string // the app's own name for it; "" for none, and not always unique
+	Role   string // "button", "text", "field", "switch" …
+	Text   string // what it shows; always "" for a password field
+	Label  string // its description or hint
+	Bounds Rect
+	Flags  Flags
+}
+
+// Flags are the states of an element.
+type Flags uint16
+
+// The flags.
+const (
+	Clickable Flags = 1 << iota
+	Editable
+	Checkable
+	Checked
+	Focused
+	Scrollable
+	Selected
+	Disabled
+	Password
+)
+
+var flagNames = []string{"clickable", "editable", "checkable", "checked", "focused", "scrollable", "selected", "disabled", "password"}
+
+// Has reports whether all of want are set.
+func (f Flags) Has(want Flags) bool { return f&want == want }
+
+// Names lists the flags that are set, in a fixed order.
+func (f Flags) Names() []string {
+	var names []string
+	for i, n := range flagNames {
+		if f&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Actionable reports whether an action can be aimed at the element.
+func (e Element) Actionable() bool {
+	return !e.Flags.Has(Disabled) && e.Flags&(Clickable|Editable|Checkable|Scrollable) != 0
+}
+
+// Same reports whether o is the same thing as e at the same place in the same
+// readiness. What a field holds, and whether something is checked, focused or
+// selected, may differ.
+func (e Element) Same(o Element) bool {
+	const kind = Clickable | Editable | Checkable | Scrollable | Disabled | Password
+	return e.ID == o.ID && e.Role == o.Role && e.Label == o.Label && e.Bounds == o.Bounds &&
+		e.Flags&kind == o.Flags&kind && (e.Flags.Has(Editable) || e.Text == o.Text)
+}
+
+// Element returns the element with that ref.
+func (s *Scene) Element(ref string) (Element, bool) {
+	if len(ref) < 2 || ref[0] != 'e' {
+		return Element{}, false
+	}
+	n, err := strconv.Atoi(ref[1:])
+	if err != nil || n < 1 || n > len(s.Elements) || s.Elements[n-1].Ref != ref {
+		return Element{}, false
+	}
+	return s.Elements[n-1], true
+}
+
+// Find returns the element of s that is the Same as e.
+func (s *Scene) Find(e Element) (Element, bool) {
+	for _, o := range s.Elements {
+		if e.Same(o) {
+			return o, true
+		}
+	}
+	return Element{}, false
+}
+
+// At lists the actionable elements under p, in the order of the tree.
+func (s *Scene) At(p Point) []Element {
+	var under []Element
+	for _, e := range s.Elements {
+		if e.Actionable() && e.Bounds.Contains(p) {
+			under = append(under, e)
+		}
+	}
+	return under
+}
+
+// Seal turns what a driver read into a Scene: it bounds and repairs every
+// value, drops elements that have no area on the screen, forgets the text of
+// password fields and the picture of a secure screen, numbers the elements and
+// computes the hash. The driver must not use s afterwards.
+func Seal(s Scene) Scene {
+	s.App = Clean(s.App, MaxTextRunes)
+	s.Size = Size{min(max(s.Size.W, 0), MaxEdge), min(max(s.Size.H, 0), MaxEdge)}
+	if s.Secure {
+		s.Screenshot = nil
+	}
+	kept := make([]Element, 0, min(len(s.Elements), MaxElements))
+	s.Dropped = 0
+	for _, e := range s.Elements {
+		e.Bounds = e.Bounds.Clip(s.Size)
+		if e.Bounds.Empty() {
+			continue
+		}
+		if len(kept) == MaxElements {
+			s.Dropped++
+			continue
+		}
+		kept = append(kept, sealElement(e, len(kept)+1))
+	}
+	s.Elements = kept
+	s.Hash = s.sum()
+	return s
+}
+
+func sealElement(e Element, n int) Element {
+	e.Ref = "e" + strconv.Itoa(n)
+	if e.Flags.Has(Password) {
+		e.Text = ""
+	}
+	e.ID, e.Role = Clean(e.ID, MaxTextRunes), Clean(e.Role, 40)
+	e.Text, e.Label = Clean(e.Text, MaxTextRunes), Clean(e.Label, MaxTextRunes)
+	return e
+}
+
+// sum hashes length-prefixed fields, so that no two scenes share an encoding.
+func (s *Scene) sum() string {
+	h := sha256.New()
+	var buf []byte
+	buf = appendText(buf, s.App)
+	buf = appendInts(buf, s.Size.W, s.Size.H, s.Rotation, truth(s.KeyboardShown), truth(s.Secure), len(s.Elements))
+	for _, e := range s.Elements {
+		buf = appendText(appendText(appendText(appendText(buf, e.ID), e.Role), e.Text), e.Label)
+		buf = appendInts(buf, e.Bounds.X0, e.Bounds.Y0, e.Bounds.X1, e.Bounds.Y1, int(e.Flags))
+		buf = drain(h, buf)
+	}
+	h.Write(buf)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// drain writes buf to h once it is worth a call and returns what is left.
+func drain(h hash.Hash, buf []byte) []byte {
+	if len(buf) < 4096 {
+		return buf
+	}
+	h.Write(buf)
+	return buf[:0]
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+func appendInts(b []byte, ns ...int) []byte {
+	for _, n := range ns {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

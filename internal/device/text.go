@@ -1,0 +1,125 @@
+package device
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cutMark ends a text that was cut.
+const cutMark = "…"
+
+// Clean makes text from a screen fit to show: valid UTF-8, one line, without
+// control and direction-changing characters, without space at its ends, and at
+// most limit characters (runes), cut where no visible character is torn apart.
+func Clean(s string, limit int) string {
+	if plain(s, limit) {
+		return s
+	}
+	var b strings.Builder
+	gap := false
+	for i, r := range s {
+		if i > 8*utf8.UTFMax*limit { // far beyond what can be kept, whatever is skipped
+			break
+		}
+		switch {
+		case unicode.IsSpace(r) || r == '\u2028' || r == '\u2029':
+			gap = b.Len() > 0
+		case unicode.IsControl(r) || directional(r) || unicode.In(r, unicode.Co, unicode.Cs):
+		default:
+			if gap {
+				b.WriteByte(' ')
+				gap = false
+			}
+			b.WriteRune(r) // an invalid byte arrives as U+FFFD
+		}
+	}
+	return Cut(b.String(), limit)
+}
+
+// plain reports whether Clean has nothing to do: the common case, made cheap.
+func plain(s string, limit int) bool {
+	if len(s) > limit || (s != "" && (s[0] == ' ' || s[len(s)-1] == ' ')) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || (s[i] == ' ' && s[i-1] == ' ') {
+			return false
+		}
+	}
+	return true
+}
+
+// directional reports the characters that reorder or hide what is beside them.
+func directional(r rune) bool {
+	return r == '\u061c' || (r >= '\u200e' && r <= '\u200f') || (r >= '\u202a' && r <= '\u202e') ||
+		(r >= '\u2066' && r <= '\u2069') || (r >= 0xe0000 && r <= 0xe007f && r < 0xe0020) || r == '\ufeff'
+}
+
+// Cut returns s if it has at most limit runes, else as many whole visible
+// characters of it as fit with the mark "…" in limit.
+func Cut(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	end, runes := 0, 0
+	for end < len(s) {
+		n := FirstCharacter(s[end:])
+		runes += utf8.RuneCountInString(s[end : end+n])
+		if runes > limit-1 {
+			break
+		}
+		end += n
+	}
+	return strings.TrimRight(s[:end], " ") + cutMark
+}
+
+// FirstCharacter returns the length in bytes of the first character of s as a
+// person sees it: a letter with its accents, a flag, an emoji with its skin
+// tone or a family of them. It is 0 only for "". It covers what keyboards
+// produce, not every rule of Unicode's UAX 29, and never returns more than
+// maxCharacterRunes runes, so that stacked accents can't grow without end.
+func FirstCharacter(s string) int {
+	r, n := utf8.DecodeRuneInString(s)
+	if s == "" || r == '\n' {
+		return n
+	}
+	if regional(r) {
+		if r2, n2 := utf8.DecodeRuneInString(s[n:]); regional(r2) {
+			return n + n2
+		}
+		return n
+	}
+	for runes := 1; n < len(s) && runes < maxCharacterRunes; runes++ {
+		r2, n2 := utf8.DecodeRuneInString(s[n:])
+		if !extends(r2) && r != zeroWidthJoiner {
+			break
+		}
+		r, n = r2, n+n2
+	}
+	return n
+}
+
+// LastCharacter returns the length in bytes of the last character of s, in
+// the sense of FirstCharacter.
+func LastCharacter(s string) int {
+	last := 0
+	for s != "" {
+		last = FirstCharacter(s)
+		s = s[last:]
+	}
+	return last
+}
+
+const (
+	zeroWidthJoiner   = '\u200d'
+	maxCharacterRunes = 16
+)
+
+func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+
+// extends reports whether r belongs to the character before it.
+func extends(r rune) bool {
+	return r == zeroWidthJoiner || unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc) ||
+		(r >= 0x1f3fb && r <= 0x1f3ff) || (r >= 0xe0020 && r <= 0xe007f)
+}
