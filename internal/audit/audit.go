@@ -6,6 +6,7 @@
 package audit
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -78,4 +79,10 @@ func Verify(prevSeq int64, prev [32]byte, entries []Entry) error {
 		prevSeq, prev = e.Seq, e.Hash
 	}
 	return nil
+}
+
+// Log reads the chain of a tenant; stores implement it.
+type Log interface {
+	// Facts returns up to limit entries behind sequence number after, in order.
+	Facts(ctx context.Context, t tenant.ID, after int64, limit int) ([]Entry, error)
 }
