@@ -13,11 +13,11 @@ import (
 
 // Limits of a screenshot before anybody sees it.
 const (
-	DefaultImageEdge     = 1568             // longest edge in pixels
-	MaxImageBytes        = 3_900_000        // encoded
-	maxSourceBytes       = 64 << 20         // as the phone sent it
-	maxSourcePixels      = 64 * 1000 * 1000 // decoded
-	aspectTolerancePerMl = 10               // how far the picture's shape may be from the screen's
+	DefaultImageEdge = 1568             // longest edge in pixels
+	MaxImageBytes    = 3_900_000        // encoded
+	maxSourceBytes   = 64 << 20         // as the phone sent it
+	maxSourcePixels  = 64 * 1000 * 1000 // decoded
+	aspectTolerance  = 10               // in thousandths: how far the picture's shape may be from the screen's
 )
 
 // Screenshot is a picture of the screen, scaled once. It has no text form:
@@ -123,7 +123,7 @@ func sameShape(a, b Size) bool {
 		return false
 	}
 	cross, other := a.W*b.H, a.H*b.W
-	return max(cross, other)-min(cross, other) <= max(cross, other)*aspectTolerancePerMl/1000
+	return max(cross, other)-min(cross, other) <= max(cross, other)*aspectTolerance/1000
 }
 
 // Bytes returns the encoded picture. Only the planner may hand it on.

@@ -10,7 +10,7 @@ import (
 const cutMark = "…"
 
 // Clean makes text from a screen fit to show: valid UTF-8, one line, without
-// control and direction-changing characters, without space at its ends, and at
+// control and hidden characters, without space at its ends, and at
 // most limit characters (runes), cut where no visible character is torn apart.
 func Clean(s string, limit int) string {
 	if plain(s, limit) {
@@ -25,7 +25,7 @@ func Clean(s string, limit int) string {
 		switch {
 		case unicode.IsSpace(r) || r == '\u2028' || r == '\u2029':
 			gap = b.Len() > 0
-		case unicode.IsControl(r) || directional(r) || unicode.In(r, unicode.Co, unicode.Cs):
+		case unicode.IsControl(r) || hidden(r) || unicode.In(r, unicode.Co, unicode.Cs):
 		default:
 			if gap {
 				b.WriteByte(' ')
@@ -50,10 +50,16 @@ func plain(s string, limit int) bool {
 	return true
 }
 
-// directional reports the characters that reorder or hide what is beside them.
-func directional(r rune) bool {
-	return r == '\u061c' || (r >= '\u200e' && r <= '\u200f') || (r >= '\u202a' && r <= '\u202e') ||
-		(r >= '\u2066' && r <= '\u2069') || (r >= 0xe0000 && r <= 0xe007f && r < 0xe0020) || r == '\ufeff'
+// hidden reports the characters that reorder what is beside them or carry
+// text that no person sees, which a model would read all the same.
+func hidden(r rune) bool {
+	switch {
+	case r == '\u00ad', r == '\u061c', r == '\u180e', r == '\ufeff',
+		r == '\u200b', r == '\u200e', r == '\u200f',
+		r >= '\u202a' && r <= '\u202e', r >= '\u2060' && r <= '\u206f':
+		return true
+	}
+	return r >= 0xe0000 && r <= 0xe01ef // tags and the second set of variation selectors
 }
 
 // Cut returns s if it has at most limit runes, else as many whole visible

@@ -1,0 +1,162 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"interlock/internal/device"
+)
+
+// DefaultSceneBudget is how many characters the screen may take in a prompt.
+const DefaultSceneBudget = 4000
+
+// textLimits are tried from the left until every actionable element fits.
+var textLimits = []int{80, 40, 20, 10}
+
+// trailerRoom is kept free for the line that says what is not shown.
+const trailerRoom = 30
+
+// SceneText tells a scene in at most budget characters: a heading, then a line
+// an element in the order of the tree. Elements that can be acted on are kept
+// before all others, their texts shortened first where there are many; a last
+// line says how many elements are not shown.
+func SceneText(s *device.Scene, budget int) string {
+	head := heading(s)
+	room := budget - utf8.RuneCountInString(head) - trailerRoom
+	lines := choose(s, room)
+
+	var b strings.Builder
+	b.Grow(4 * budget)
+	b.WriteString(head)
+	shown := 0
+	for _, l := range lines {
+		if l != "" {
+			b.WriteString(l)
+			shown++
+		}
+	}
+	if hidden := len(lines) - shown + s.Dropped; hidden > 0 {
+		fmt.Fprintf(&b, "%d more not shown\n", hidden)
+	}
+	return b.String()
+}
+
+func heading(s *device.Scene) string {
+	app := "unknown app"
+	if s.App != "" {
+		app = "app " + device.Cut(s.App, 100)
+	}
+	keyboard := "hidden"
+	if s.KeyboardShown {
+		keyboard = "shown"
+	}
+	head := fmt.Sprintf("%s, %d x %d, rotation %d, keyboard %s\n", app, s.Size.W, s.Size.H, s.Rotation, keyboard)
+	if s.Secure {
+		head += "this screen is secure: no picture of it is taken\n"
+	}
+	return head
+}
+
+// choose returns a line for each element of s, "" for one that is not shown.
+func choose(s *device.Scene, room int) []string {
+	lines := make([]string, len(s.Elements))
+	limit := textLimits[len(textLimits)-1]
+	for _, l := range textLimits {
+		if actionableSize(s, l) <= room {
+			limit = l
+			break
+		}
+	}
+	for _, i := range byImportance(s) {
+		l := line(s.Elements[i], limit)
+		n := utf8.RuneCountInString(l)
+		if n > room {
+			if s.Elements[i].Actionable() {
+				continue
+			}
+			break // the rest has only text to offer, and would be a random choice of short ones
+		}
+		lines[i], room = l, room-n
+	}
+	return lines
+}
+
+func actionableSize(s *device.Scene, limit int) int {
+	n := 0
+	for _, e := range s.Elements {
+		if e.Actionable() {
+			n += utf8.RuneCountInString(line(e, limit))
+		}
+	}
+	return n
+}
+
+// byImportance orders the indexes of s.Elements: focused, then what takes
+// text, then what can be pressed, then what scrolls, then the rest; within
+// each, as in the tree. Elements that say nothing and do nothing are left out.
+func byImportance(s *device.Scene) []int {
+	order := make([]int, 0, len(s.Elements))
+	for i, e := range s.Elements {
+		if importance(e) < silent {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(importance(s.Elements[a]), importance(s.Elements[b])) })
+	return order
+}
+
+// silent is the importance of an element that nobody would miss.
+const silent = 5
+
+func importance(e device.Element) int {
+	switch {
+	case e.Flags.Has(device.Focused):
+		return 0
+	case e.Actionable() && e.Flags.Has(device.Editable):
+		return 1
+	case e.Actionable() && e.Flags&(device.Clickable|device.Checkable) != 0:
+		return 2
+	case e.Actionable():
+		return 3
+	case e.Text != "" || e.Label != "":
+		return 4
+	}
+	return silent
+}
+
+// line tells one element: [e5] button "Settings" clickable
+func line(e device.Element, limit int) string {
+	var b strings.Builder
+	b.WriteString("[" + e.Ref + "] " + word(e.Role))
+	if e.Text != "" {
+		b.WriteString(" " + device.Quote(device.Cut(e.Text, limit)))
+	}
+	if e.Label != "" && e.Label != e.Text {
+		b.WriteString(" label " + device.Quote(device.Cut(e.Label, limit)))
+	}
+	if e.Text == "" && e.Label == "" && e.ID != "" {
+		b.WriteString(" id " + device.Quote(device.Cut(e.ID, limit)))
+	}
+	for _, name := range e.Flags.Names() {
+		b.WriteString(" " + name)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// word makes a role one word of letters, digits, '_' and '-'.
+func word(role string) string {
+	w := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return -1
+	}, role)
+	if w == "" {
+		return "element"
+	}
+	return w
+}
