@@ -1,0 +1,83 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"interlock/internal/llm"
+)
+
+// The retry policy: at most maxTries exchanges a request, pauses that start
+// near firstPause and double up to maxPause.
+const (
+	maxTries   = 4
+	firstPause = 500 * time.Millisecond
+	maxPause   = 8 * time.Second
+)
+
+// Ask encodes message and sends it until it brings a whole reply, within the
+// retry policy and ctx. The error is an *llm.Unavailable.
+func (w *Wire) Ask(ctx context.Context, message any) (Answer, error) {
+	// A prompt that is not UTF-8 gets U+FFFD where it isn't: it was read off
+	// a screen, and a decision shouldn't fail for it.
+	body, err := json.Marshal(message, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return Answer{}, w.fail(llm.BadRequest, "the request can't be written as JSON")
+	}
+	if len(body) > maxRequestBytes {
+		return Answer{}, w.fail(llm.BadRequest, fmt.Sprintf("the request is %d bytes, and the provider takes %d at most; lower the image edge setting or shorten the prompts", len(body), maxRequestBytes))
+	}
+	for try := 1; ; try++ {
+		if ctx.Err() != nil {
+			return Answer{}, w.unavailable(broken(ctx, ctx.Err()))
+		}
+		a, f := w.once(ctx, body)
+		if f == nil {
+			return a, nil
+		}
+		if !f.again || try == maxTries || !wait(ctx, pause(try, f.retryAfter)) {
+			if ctx.Err() != nil {
+				f = broken(ctx, ctx.Err())
+			}
+			return Answer{}, w.unavailable(f)
+		}
+	}
+}
+
+func (w *Wire) unavailable(f *failure) *llm.Unavailable {
+	u := w.fail(f.reason, f.detail)
+	u.RetryAfter, u.ProviderRequestID, u.Err = f.retryAfter, f.requestID, f.err
+	return u
+}
+
+// pause is how long to wait after the given try: what the provider asked for,
+// else the doubling pause less up to a quarter, so that many hosts don't
+// return together.
+func pause(try int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	d := min(firstPause<<(try-1), maxPause)
+	return d - rand.N(d/4)
+}
+
+// wait returns false at once where ctx would end before d is over, and as soon
+// as ctx ends.
+func wait(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
