@@ -19,6 +19,7 @@ var House = Plan{
 		{Name: "cloud/task", Inside: "tasks: attempts, leases, results", Knows: []string{"cloud/fleet", "policy", "llm"}},
 		{Name: "cloud/decision", Inside: "the decision proxy and its log", Knows: []string{"cloud/task", "usage"}},
 		{Name: "access", Inside: "who may do what", Knows: []string{"audit", "secret"}},
+		{Name: "serve/operators", Inside: "the operators' door", Knows: []string{"cloud/decision", "access"}},
 		{Name: "archtest", Inside: "this plan, and the test that keeps it", Kind: ForTests},
 	},
 	Walls: []Wall{

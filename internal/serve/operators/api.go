@@ -1,0 +1,83 @@
+package operators
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+)
+
+// Paths of the API. Those that name one thing are built by the functions
+// below, which escape the name.
+const (
+	Prefix = "/operator/v1"
+
+	PathOpenAPI     = Prefix + "/openapi.json" // the only path that needs no token
+	PathStatus      = Prefix + "/status"
+	PathTasks       = Prefix + "/tasks"
+	PathHosts       = Prefix + "/hosts"
+	PathEnrolTokens = Prefix + "/enrol-tokens"
+	PathUsage       = Prefix + "/usage"
+	PathPrices      = Prefix + "/prices"
+	PathStop        = Prefix + "/stop"
+	PathAudit       = Prefix + "/audit"
+	PathAuditVerify = Prefix + "/audit/verify"
+	PathTokens      = Prefix + "/tokens"
+)
+
+// KeyHeader carries the idempotency key of a submit or a retry: 1 to 200
+// printable ASCII characters. A repeat with the same key and the same request
+// gets the task that the first one made.
+const KeyHeader = "Idempotency-Key"
+
+// TaskPath is the path of one task, or of the part of it that verb names:
+// cancel, retry, attempts, events, watch or decisions ("" for the task itself).
+func TaskPath(id, verb string) string { return part(PathTasks, id, verb) }
+
+// HostPath is the path of one host, or of its revoke, planner or drain.
+func HostPath(id, verb string) string { return part(PathHosts, id, verb) }
+
+// EnrolTokenPath is the path of one enrolment token's revoke.
+func EnrolTokenPath(id, verb string) string { return part(PathEnrolTokens, id, verb) }
+
+// TokenPath is the path of one API token's revoke.
+func TokenPath(id, verb string) string { return part(PathTokens, id, verb) }
+
+// DecisionPath is the path of one decision with its prompts.
+func DecisionPath(taskID string, attempt, stepIndex int) string {
+	return TaskPath(taskID, "attempts/"+strconv.Itoa(attempt)+"/decisions/"+strconv.Itoa(stepIndex))
+}
+
+func part(root, id, verb string) string {
+	p := root + "/" + url.PathEscape(id)
+	if verb != "" {
+		p += "/" + verb
+	}
+	return p
+}
+
+// Limits of lists.
+const (
+	DefaultPage = 50
+	MaxPage     = 500
+)
+
+// ShownOnce is a secret in the one answer that shows it: JSON holds it, every
+// printer and log handler shows "[redacted]".
+type ShownOnce struct{ s *string }
+
+// Show wraps s for its one answer.
+func Show(s string) ShownOnce { return ShownOnce{&s} }
+
+// Reveal returns the value; "" for the zero value.
+func (s ShownOnce) Reveal() string {
+	if s.s == nil {
+		return ""
+	}
+	return *s.s
+}
+
+// String and GoString never show the value; the JSON forms do.
+func (s ShownOnce) String() string                { return "[redacted]" }
+func (s ShownOnce) GoString() string              { return "[redacted]" }
+func (s ShownOnce) MarshalJSON() ([]byte, error)  { return json.Marshal(s.Reveal()) }
+func (s *ShownOnce) UnmarshalJSON(b []byte) error { s.s = new(string); return json.Unmarshal(b, s.s) }
