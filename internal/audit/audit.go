@@ -28,6 +28,15 @@ type Fact struct {
 	Detail  map[string]string // what changed, for a person
 }
 
+// System is the Actor of what nobody asked for.
+const System = "system"
+
+// ByToken is the Actor of an operator with the API token of that id.
+func ByToken(id string) string { return "token:" + id }
+
+// ByHost is the Actor of the host with that id.
+func ByHost(id string) string { return "host:" + id }
+
 // Entry is a Fact at its place in the tenant's chain.
 type Entry struct {
 	Seq  int64 // 1, 2, 3 … within the tenant, without gaps

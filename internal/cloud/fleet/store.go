@@ -33,7 +33,9 @@ type Rotation struct {
 	Host HostID
 	Old  string
 	New  Credential // its RotationKey is the call's idempotency key
-	// RetireAt is when Old stops working if New has not been used before.
+	// RetireAt is when Old retires at the latest; MarkUsed of New may bring it
+	// forward. An Old whose New was never presented is not retired: its
+	// holder never got the answer (the service judges that, not the store).
 	RetireAt time.Time
 }
 

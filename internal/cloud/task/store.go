@@ -54,7 +54,7 @@ type Finish struct {
 	Fence
 	Hash   [32]byte // of the result as sent; the same again is a replay
 	Result Result
-	State  State  // Succeeded, Failed or Cancelled; or Queued for another try
+	State  State  // Succeeded, Failed or Cancelled; or Queued for another try, which a cancelling task never gets: it ends Cancelled
 	Reason string // of a Failed or Cancelled task, and of the attempt
 	// NextRun is the earliest next try after now, for State Queued; if no try
 	// is left the task ends Dead with Reason.
@@ -92,8 +92,8 @@ type Filter struct {
 // is one statement over (id, attempt, state). "Now" is the store's own clock.
 type Store interface {
 	// Submit stores t (State Queued). With a key that the tenant used before it
-	// returns that task and true if the body hash is equal, else ErrKeyReused.
-	// A zero fact Action commits none.
+	// returns that task and true if the body hash is equal, else ErrKeyReused;
+	// the empty key is no key and never matches. A zero fact Action commits none.
 	Submit(ctx context.Context, t Task, key string, body [32]byte, f audit.Fact) (Task, bool, error)
 	Task(ctx context.Context, t tenant.ID, id ID) (Task, error) // ErrNotFound
 	Tasks(ctx context.Context, f Filter) ([]Task, error)
