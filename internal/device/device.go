@@ -12,7 +12,8 @@
 // An action either reached the phone or it did not, and sometimes nobody can
 // tell. Every error of a driver therefore says whether the action was
 // dispatched: No only where that is certain, else Unknown. Whoever receives
-// Unknown must not repeat the action.
+// Unknown must not repeat the action. No error's text holds what is on the
+// screen or what was typed.
 package device
 
 import "context"

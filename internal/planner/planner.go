@@ -38,7 +38,7 @@ type Input struct {
 	Goal        string
 	Device      device.Info
 	Scene       device.Scene
-	Apps        []string // the packages that may be acted on; empty: any
+	Apps        []string // the packages that may be acted on; nil: any
 	Step, Steps int      // this step from 1, and how many there may be
 	History     []Past   // carried out so far, oldest first
 	// Refusal says why the last proposal of this step was turned down, and

@@ -28,9 +28,7 @@ func UserPrompt(in Input, mark string, sceneBudget, window int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Goal: %s\n\n", strings.TrimSpace(in.Goal))
 	fmt.Fprintf(&b, "Step %d of at most %d.\n", in.Step, in.Steps)
-	if len(in.Apps) > 0 {
-		fmt.Fprintf(&b, "You may act only in these apps: %s.\n", strings.Join(in.Apps, ", "))
-	}
+	b.WriteString(appsLine(in.Apps))
 	b.WriteString(deviceLine(in))
 	if history != "" {
 		b.WriteString("\nWhat you have done so far:\n")
@@ -44,6 +42,16 @@ func UserPrompt(in Input, mark string, sceneBudget, window int) string {
 		}
 	}
 	return b.String()
+}
+
+func appsLine(apps []string) string {
+	switch {
+	case apps == nil:
+		return ""
+	case len(apps) == 0:
+		return "You may act in no app.\n"
+	}
+	return "You may act only in these apps: " + strings.Join(apps, ", ") + ".\n"
 }
 
 // deviceLine says in which pixels x and y count. The model is told nothing

@@ -26,22 +26,11 @@ const trailerRoom = 30
 func SceneText(s *device.Scene, budget int) string {
 	head := heading(s)
 	room := budget - utf8.RuneCountInString(head) - trailerRoom
-	lines := choose(s, room)
-
-	var b strings.Builder
-	b.Grow(4 * budget)
-	b.WriteString(head)
-	shown := 0
-	for _, l := range lines {
-		if l != "" {
-			b.WriteString(l)
-			shown++
-		}
+	lines, left := choose(s, room)
+	if left += s.Dropped; left > 0 {
+		lines = append(lines, fmt.Sprintf("%d more not shown\n", left))
 	}
-	if hidden := len(lines) - shown + s.Dropped; hidden > 0 {
-		fmt.Fprintf(&b, "%d more not shown\n", hidden)
-	}
-	return b.String()
+	return head + strings.Join(lines, "")
 }
 
 func heading(s *device.Scene) string {
@@ -60,9 +49,10 @@ func heading(s *device.Scene) string {
 	return head
 }
 
-// choose returns a line for each element of s, "" for one that is not shown.
-func choose(s *device.Scene, room int) []string {
-	lines := make([]string, len(s.Elements))
+// choose returns a line for each element of s, "" for one that is not shown,
+// and how many that have something to say were left out.
+func choose(s *device.Scene, room int) (lines []string, left int) {
+	lines = make([]string, len(s.Elements))
 	limit := textLimits[len(textLimits)-1]
 	for _, l := range textLimits {
 		if actionableSize(s, l) <= room {
@@ -70,18 +60,16 @@ func choose(s *device.Scene, room int) []string {
 			break
 		}
 	}
-	for _, i := range byImportance(s) {
+	order := byImportance(s)
+	for n, i := range order {
 		l := line(s.Elements[i], limit)
-		n := utf8.RuneCountInString(l)
-		if n > room {
-			if s.Elements[i].Actionable() {
-				continue
-			}
-			break // the rest has only text to offer, and would be a random choice of short ones
+		size := utf8.RuneCountInString(l)
+		if size > room {
+			return lines, len(order) - n
 		}
-		lines[i], room = l, room-n
+		lines[i], room = l, room-size
 	}
-	return lines
+	return lines, 0
 }
 
 func actionableSize(s *device.Scene, limit int) int {

@@ -142,4 +142,3 @@ func Describe(c tool.Call) string {
 	}
 	return strings.Join(words, " ")
 }
-

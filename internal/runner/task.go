@@ -21,7 +21,7 @@ type Task struct {
 
 // Budgets bound one attempt. Zero means the default of a field.
 type Budgets struct {
-	Steps    int           // actions and waits; default DefaultSteps
+	Steps    int           // the one that finishes included; default DefaultSteps
 	WallTime time.Duration // default DefaultWallTime
 	// Tokens of input and output together; zero: no limit. A decision whose
 	// input or output count the provider did not report is charged
@@ -41,8 +41,9 @@ type Host interface {
 	// Permit is called right before each device action and each wait. It
 	// refreshes the lease where needed, marks the attempt as acting before
 	// the first mutating action, and fences itself off when the lease is
-	// doubtful. Nothing is done to the device unless it returns nil. An
-	// error that wraps ErrLeaseLost or ErrCancelled ends the attempt so; any
+	// doubtful. Nothing is done to the device unless it returns nil; after a
+	// slow answer the screen is looked at again, and the action may then be
+	// dropped as stale. An error that wraps ErrLeaseLost or ErrCancelled ends the attempt so; any
 	// other ends it as failed(not_permitted).
 	Permit(ctx context.Context, p Permission) error
 

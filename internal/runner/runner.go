@@ -1,0 +1,105 @@
+// Package runner carries out one attempt at one task, step by step: observe,
+// plan, ask the policy, bind to the screen, ask the host's leave, act, record.
+// The planner proposes; whether anything happens is decided here.
+//
+// # A step
+//
+// The screen is observed and the planner proposes one call for it. The policy
+// gives its verdict on every call. A call that acts is bound to the scene that
+// it was made on: the screen is observed again, and the target must still be
+// there, the same and at the same place, with nothing new above it; else the
+// call is stale and another is planned. Then the host's Permit is asked, and
+// only then is the device touched, once. What changed on the screen goes into
+// the next prompt.
+//
+// A call that policy, binding or bounds turn down is told to the model, which
+// may propose another: at most twice in a step and five times in a task. There
+// are no other second chances. No decision (llm.ErrUnavailable) ends the
+// attempt at once.
+//
+// # Ends
+//
+// A Result has one of the ten States. Nothing is retried after an end; whether
+// there is another attempt is the control plane's business. Steps, wall time
+// and tokens are checked before each decision, so a task can use one decision
+// more of tokens than its budget says. Wall time also cuts a hanging call; an
+// action cut that way is indeterminate. The same call on the same scene earns
+// a warning the third time and ends the task as stuck the fifth, and so do
+// eight steps in a row that changed nothing. A claim of success counts only if
+// its evidence is on the screen at that moment.
+//
+// # What is authoritative
+//
+// The lease is the host's: Permit and the cause of the context (ErrLeaseLost,
+// ErrCancelled) are believed. An action whose outcome nobody knows ends the
+// attempt as indeterminate and is never repeated. The Runner keeps nothing on
+// disk; after a crash its host knows from Permit and Record how far it came.
+// Times in events are of the injected clock; no decision depends on a clock
+// but the wall time budget, which this process alone measures.
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"interlock/internal/device"
+	"interlock/internal/planner"
+)
+
+// MaxGoalRunes bounds the goal of a task.
+const MaxGoalRunes = 4000
+
+// Options are the parts of a Runner. Driver, Planner and Host must be there.
+type Options struct {
+	Driver  device.Driver
+	Planner planner.Planner
+	Host    Host
+	Clock   func() time.Time // nil: time.Now
+	Logger  *slog.Logger     // nil: discard
+}
+
+// Runner carries out tasks on one device, one at a time.
+type Runner struct {
+	driver  device.Driver
+	planner planner.Planner
+	host    Host
+	clock   func() time.Time
+	log     *slog.Logger
+}
+
+// New returns a Runner. It does not close the driver.
+func New(o Options) *Runner {
+	r := &Runner{driver: o.Driver, planner: o.Planner, host: o.Host, clock: o.Clock, log: o.Logger}
+	if r.clock == nil {
+		r.clock = time.Now
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	return r
+}
+
+// errWallTime is the cause of a context that the wall time budget ended.
+var errWallTime = errors.New("wall time used up")
+
+// Run carries out t and blocks until it has ended. It always returns a Result
+// with a State. Cancel ctx with a cause to say why (context.WithCancelCause):
+// ErrLeaseLost ends as lease_lost, anything else as cancelled.
+func (r *Runner) Run(ctx context.Context, t Task) Result {
+	a := newAttempt(r, t)
+	ctx, stop := context.WithTimeoutCause(ctx, a.task.Budgets.WallTime, errWallTime)
+	defer stop()
+	log := r.log.With("task", t.ID, "attempt", t.Attempt)
+	log.InfoContext(ctx, "task started", "revision", t.Policy.Revision)
+
+	end := a.run(ctx)
+	result := a.result(end)
+	attrs := []any{"state", result.State, "reason", result.Reason, "steps", result.Steps, "acted", result.Acted}
+	if end.cause != nil {
+		attrs = append(attrs, "error", end.cause)
+	}
+	log.InfoContext(ctx, "task ended", attrs...)
+	return result
+}
