@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"interlock/internal/fault"
+	"interlock/internal/llm"
+)
+
+// The exit codes, which scripts rely on (docs/cli.md).
+const (
+	exitOK           = 0
+	exitFailed       = 1   // the task or the operation failed
+	exitUsage        = 2   // wrong usage, or wrong settings
+	exitUnauthorised = 3   // no credential, a bad one, or one that may not do this
+	exitNotFound     = 4   // no such thing
+	exitUnavailable  = 5   // the server or the provider can't be reached, or is too busy
+	exitStorage      = 6   // disk full, database locked or damaged, or open in another server
+	exitInterrupted  = 130 // ended by a signal
+)
+
+// errInterrupted is the cause of a run that a signal cancelled.
+var errInterrupted = errors.New("interrupted")
+
+// errReported ends a command with exitFailed whose output has said why already.
+var errReported = errors.New("the output said why")
+
+func usageError(format string, args ...any) error {
+	return fault.New(fault.Invalid, "usage", format, args...)
+}
+
+// storageCodes are the faults of a store, whatever their kind.
+var storageCodes = []string{"storage_full", "database_locked", "database_in_use", "database_damaged", "database_newer", "database_unusable"}
+
+// verdict turns the error of a command into its exit code and its sentence.
+func verdict(ctx context.Context, err error) (code int, sentence string) {
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return exitInterrupted, "interrupted"
+	}
+	if errors.Is(err, errReported) {
+		return exitFailed, ""
+	}
+	var u *llm.Unavailable
+	if errors.As(err, &u) {
+		return exitOfReason(u.Reason), reasonSentence(u)
+	}
+	f := fault.Of(err)
+	if f.Code == "internal" {
+		return exitFailed, "something went wrong on our side; run it again with INTERLOCK_LOG_LEVEL=debug and report the last lines"
+	}
+	return exitOf(f), f.Detail
+}
+
+func exitOf(f *fault.Error) int {
+	if slices.Contains(storageCodes, f.Code) {
+		return exitStorage
+	}
+	switch f.Kind {
+	case fault.Invalid:
+		return exitUsage
+	case fault.Forbidden, fault.Unauthenticated:
+		return exitUnauthorised
+	case fault.NotFound:
+		return exitNotFound
+	case fault.Unavailable:
+		return exitUnavailable
+	default:
+		return exitFailed
+	}
+}
+
+func exitOfReason(r llm.Reason) int {
+	switch r {
+	case llm.StorageFull:
+		return exitStorage
+	case llm.Auth, llm.HostUnauthorized, llm.PlannerForbidden:
+		return exitUnauthorised
+	case llm.PlannerNotConfigured:
+		return exitUsage
+	case llm.Timeout, llm.Transport, llm.ProviderError, llm.Overloaded, llm.RateLimited:
+		return exitUnavailable
+	default:
+		return exitFailed
+	}
+}
+
+func reasonSentence(u *llm.Unavailable) string {
+	if u.Detail == "" {
+		return fmt.Sprintf("there is no decision (%s)", u.Reason)
+	}
+	return fmt.Sprintf("%s (%s)", u.Detail, u.Reason)
+}

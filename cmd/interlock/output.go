@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// printJSON writes v as the one JSON value of a command.
+func (p *program) printJSON(v any) error {
+	if err := json.MarshalWrite(p.out, v, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false)); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	_, err := io.WriteString(p.out, "\n")
+	return err
+}
+
+// printLine writes v as one line of a stream of JSON values.
+func (p *program) printLine(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	_, err = p.out.Write(append(b, '\n'))
+	return err
+}
+
+// printf writes for a person.
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// notef writes progress, which is never part of the output.
+func (p *program) notef(format string, args ...any) { fmt.Fprintf(p.err, format, args...) }
+
+// table is rows for a person, aligned, under a head.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// print writes the table, or the word for having none.
+func (t *table) print(w io.Writer, none string) {
+	if len(t.rows) == 0 {
+		fmt.Fprintln(w, none)
+		return
+	}
+	width := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(printable(cell)))
+		}
+	}
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = printable(cell)
+			line.WriteString(cell)
+			line.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// printable keeps what strangers and models wrote from steering the terminal:
+// control characters become spaces.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// shorten cuts s to n characters.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// count is "1 task" or "3 tasks".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// when shows a time for a person; zero is "-".
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// orDash shows an empty cell.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

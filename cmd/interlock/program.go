@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+// program is one run of the command line: its streams, its settings and what
+// the signals mean to it.
+type program struct {
+	ctx    context.Context // of the whole run; cancelled with errInterrupted
+	cancel context.CancelCauseFunc
+	drain  drain
+
+	in          io.Reader
+	out, err    io.Writer
+	outTerminal bool // out is a terminal that shows colours
+	errTerminal bool
+	environ     []string
+
+	json     bool   // --json
+	file     string // --config
+	settings *settings
+}
+
+func newProgram() *program {
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), settings: &settings{}}
+	p.outTerminal, p.errTerminal = showsColour(os.Stdout), showsColour(os.Stderr)
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	return p
+}
+
+func showsColour(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// drain is what the first signal does to a command that can stop gently.
+type drain struct {
+	mu     sync.Mutex // guards gently
+	gently func()     // nil: nothing drains, so the first signal cancels
+}
+
+// onFirstSignal makes gently the answer to the first signal; the second then
+// cancels. gently must not block.
+func (p *program) onFirstSignal(gently func()) {
+	p.drain.mu.Lock()
+	defer p.drain.mu.Unlock()
+	p.drain.gently = gently
+}
+
+// watchSignals is the one reader of signals; the function it returns ends it.
+func (p *program) watchSignals() (stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-signals:
+				p.signalled()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		p.cancel(nil)
+	}
+}
+
+func (p *program) signalled() {
+	p.drain.mu.Lock()
+	gently := p.drain.gently
+	p.drain.gently = nil
+	p.drain.mu.Unlock()
+	if gently == nil {
+		p.cancel(errInterrupted)
+		return
+	}
+	gently()
+}
+
+// execute runs one command line and returns the exit code.
+func (p *program) execute(args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	err := root.ExecuteContext(p.ctx)
+	if err == nil {
+		return exitOK
+	}
+	code, sentence := verdict(p.ctx, err)
+	if sentence != "" {
+		fmt.Fprintln(p.err, "interlock: "+sentence)
+	}
+	return code
+}
+
+// root is the command without a name, with all others under it.
+func (p *program) root() *cobra.Command {
+	root := p.group("interlock", "a self-hosted control plane for tool-calling agents: the model proposes, Interlock decides")
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
+	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
+	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
+	root.AddCommand(p.versionCommand(), p.configCommand())
+	return root
+}
+
+// group is a command that only holds others.
+func (p *program) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(c, args[0])
+		}
+		if c.HasParent() {
+			return usageError("%s needs a command: %s", c.CommandPath(), commandNames(c))
+		}
+		return c.Help()
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+func commandNames(c *cobra.Command) string {
+	names := ""
+	for _, sub := range c.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		if names != "" {
+			names += ", "
+		}
+		names += sub.Name()
+	}
+	return names
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	if near := c.SuggestionsFor(name); len(near) > 0 {
+		return usageError("%s has no command %q; did you mean %s?", c.CommandPath(), name, near[0])
+	}
+	return usageError("%s has no command %q; it has: %s", c.CommandPath(), name, commandNames(c))
+}
+
+// arguments checks the number of a command's arguments, named as a person
+// would see them in its usage line.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usageError("%s needs %s; see: %s --help", c.CommandPath(), names[len(args)], c.CommandPath())
+		case len(args) > len(names):
+			return usageError("%s takes %s, and %q is one too many", c.CommandPath(), count(len(names), "argument"), args[len(names)])
+		}
+		return nil
+	}
+}

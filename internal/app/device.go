@@ -1,0 +1,4 @@
+package app
+
+// DeviceKinds are the kinds of device that this program drives.
+func DeviceKinds() []string { return []string{"sim"} }

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"net/http"
+	"time"
+
+	"interlock/internal/fault"
+	"interlock/internal/llm"
+	"interlock/internal/provider"
+	"interlock/internal/provider/anthropic"
+	"interlock/internal/provider/openai"
+	"interlock/internal/provider/scripted"
+	"interlock/internal/secret"
+)
+
+// The providers by their setting's values.
+const (
+	Anthropic = "anthropic"
+	OpenAI    = "openai"
+	Scripted  = "scripted"
+)
+
+// The transports by their setting's values.
+const (
+	Direct = "direct" // the provider's client runs where the planner runs
+	Cloud  = "cloud"  // the server calls the provider
+)
+
+// Planner says how decisions are made. The zero value plans with no model.
+type Planner struct {
+	Enabled      bool
+	Provider     string        // "": the one whose key is set
+	Transport    string        // "": Direct
+	Model        string        // required with anthropic and openai
+	Timeout      time.Duration // of a whole decision; zero: provider.DefaultTimeout
+	BaseURL      string        // "": the vendor's own address
+	ImageMaxEdge int           // pixels; zero: device's default
+	AnthropicKey secret.String
+	OpenAIKey    secret.String
+	Script       string // path of the scripted provider's rules
+
+	// HTTP carries a provider's requests; nil: the client's own.
+	HTTP http.RoundTripper
+}
+
+// Cloud reports whether decisions go through the server.
+func (p Planner) Cloud() bool { return p.Transport == Cloud }
+
+// Named returns the provider that the settings mean: the one that is named,
+// else the one whose key is set, else "".
+func (p Planner) Named() (string, error) {
+	switch {
+	case p.Provider != "":
+		return p.Provider, nil
+	case !p.AnthropicKey.Empty() && !p.OpenAIKey.Empty():
+		return "", fault.New(fault.Invalid, "provider_ambiguous", "ANTHROPIC_API_KEY and OPENAI_API_KEY are both set; say which to use with AI_PLANNER_PROVIDER")
+	case !p.AnthropicKey.Empty():
+		return Anthropic, nil
+	case !p.OpenAIKey.Empty():
+		return OpenAI, nil
+	case p.Script != "":
+		return Scripted, nil
+	}
+	return "", nil
+}
+
+// Caller builds the client of the provider that the settings mean; nil if they
+// mean none. Its errors are faults of kind Invalid that name the setting.
+func (p Planner) Caller() (llm.ToolCaller, error) {
+	name, err := p.Named()
+	if err != nil || name == "" || !p.Enabled {
+		return nil, err
+	}
+	switch name {
+	case Anthropic:
+		return client("ANTHROPIC_API_KEY", p.config(p.AnthropicKey), anthropic.New)
+	case OpenAI:
+		return client("OPENAI_API_KEY", p.config(p.OpenAIKey), openai.New)
+	default:
+		return p.scripted()
+	}
+}
+
+func (p Planner) config(key secret.String) provider.Config {
+	return provider.Config{BaseURL: p.BaseURL, Key: key, Model: p.Model, Timeout: p.Timeout, Transport: p.HTTP}
+}
+
+// client makes one vendor's client after the checks whose answers name our
+// settings; what is left is the provider's own to refuse.
+func client[C llm.ToolCaller](keyName string, c provider.Config, make func(provider.Config) (C, error)) (llm.ToolCaller, error) {
+	switch {
+	case c.Model == "":
+		return nil, fault.New(fault.Invalid, "model_missing", "AI_PLANNER_MODEL is not set; set it to the model's name as the provider spells it")
+	case c.Key.Empty() && c.BaseURL == "":
+		return nil, fault.New(fault.Invalid, "key_missing", "%s is not set; set it (or %s_FILE), or AI_PLANNER_BASE_URL to a server that needs no key", keyName, keyName)
+	}
+	return make(c)
+}
+
+func (p Planner) scripted() (llm.ToolCaller, error) {
+	if p.Script == "" {
+		return nil, fault.New(fault.Invalid, "script_missing", "INTERLOCK_SCRIPT is not set; set it to the rule file of the scripted provider")
+	}
+	return scripted.Open(p.Script)
+}
