@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"interlock/internal/fault"
+)
+
+// bodyTimeout bounds how long a body may take to arrive.
+const bodyTimeout = 30 * time.Second
+
+// Decode reads the body of r, one JSON value of at most limit bytes, into v.
+// Names are case-sensitive and distinct, text is UTF-8, nothing may follow the
+// value; members that v does not know are passed over, so that a newer client
+// may say more. Its errors are of kind Invalid and fit for the caller.
+func Decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
+	if err := RequireJSON(r.Header.Get("Content-Type")); err != nil {
+		return err
+	}
+	body, err := ReadBody(w, r, limit)
+	if err != nil {
+		return err
+	}
+	return Unmarshal(body, v)
+}
+
+// RequireJSON refuses every media type but application/json in UTF-8.
+func RequireJSON(contentType string) error {
+	media, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		return fault.New(fault.Invalid, "unsupported_media_type", "send the body as Content-Type: application/json")
+	}
+	return nil
+}
+
+// TooLarge is the refusal of a body that exceeds limit bytes.
+func TooLarge(limit int64) error {
+	return fault.New(fault.Invalid, "body_too_large", "the body is larger than %d bytes, the most that this call takes", limit)
+}
+
+// ReadBody reads the whole body, at most limit bytes. A body that says that it
+// is larger is refused before a byte of it is read.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, TooLarge(limit)
+	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines keeps its own
+	// The deadline must not outlive the body: net/http takes one that strikes
+	// while the handler works for a client that has gone.
+	defer control.SetReadDeadline(time.Time{})
+	var buf bytes.Buffer
+	if r.ContentLength > 0 {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, TooLarge(limit)
+	case err != nil:
+		return nil, fault.New(fault.Invalid, "body_incomplete", "the body did not arrive whole; send it again").Retry(0)
+	}
+	return buf.Bytes(), nil
+}
+
+// Unmarshal decodes one JSON value strictly, as Decode says.
+func Unmarshal(body []byte, v any) error {
+	if err := json.Unmarshal(body, v); err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// explain says what is wrong with a body and where, without the values in it:
+// they may be prompts or secrets.
+func explain(err error) error {
+	refuse := func(where jsontext.Pointer, what string) error {
+		if where == "" {
+			return fault.New(fault.Invalid, "invalid_body", "the body %s", what)
+		}
+		return fault.New(fault.Invalid, "invalid_body", "the body %s at %.120q", what, string(where))
+	}
+	var syntax *jsontext.SyntacticError
+	var meaning *json.SemanticError
+	switch {
+	case errors.Is(err, io.EOF):
+		return refuse("", "is empty; send one JSON object")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse("", "is cut off; send one whole JSON object")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return refuse("", "has a name twice in one object")
+	case errors.As(err, &syntax):
+		return refuse(syntax.JSONPointer, "is not valid JSON")
+	case errors.As(err, &meaning):
+		return refuse(meaning.JSONPointer, "has a value of the wrong kind")
+	}
+	return refuse("", "is not what this call takes")
+}
