@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// writeEvery is how often heartbeats reach the store: one statement serves all
+// that came since the last.
+const writeEvery = time.Second
+
+// maxBatch bounds one write; what is left goes with the next.
+const maxBatch = 5_000
+
+// forgetAfter is how long a credential's row outlives its retirement or
+// expiry, so that a late copy is still told from a mistyped one.
+const forgetAfter = 30 * 24 * time.Hour
+
+// seenBatch holds the latest word of each host that called since the start,
+// which is newer than the store's, and which of them are not written yet. A
+// crash loses at most a second of it, and the next heartbeat brings it again.
+type seenBatch struct {
+	mu      sync.Mutex
+	latest  map[HostID]Seen // guarded by mu
+	pending []HostID        // guarded by mu; each once
+}
+
+func (b *seenBatch) put(s Seen) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.latest[s.Host] = s
+	if !slices.Contains(b.pending, s.Host) {
+		b.pending = append(b.pending, s.Host)
+	}
+}
+
+// take returns at most maxBatch unwritten words.
+func (b *seenBatch) take() []Seen {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(len(b.pending), maxBatch)
+	batch := make([]Seen, 0, n)
+	for _, id := range b.pending[:n] {
+		batch = append(batch, b.latest[id])
+	}
+	b.pending = slices.Clone(b.pending[n:])
+	return batch
+}
+
+// forget drops a host that will not call again.
+func (b *seenBatch) forget(id HostID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.latest, id)
+	b.pending = slices.DeleteFunc(b.pending, func(p HostID) bool { return p == id })
+}
+
+// overlay returns h with what the latest heartbeat said of it.
+func (b *seenBatch) overlay(h Host) Host {
+	b.mu.Lock()
+	s, ok := b.latest[h.ID]
+	b.mu.Unlock()
+	if ok && !s.At.Before(h.LastSeen) {
+		h.LastSeen, h.Devices, h.SlotsFree, h.Draining, h.Version = s.At, s.Devices, s.SlotsFree, s.Draining, s.Version
+	}
+	return h
+}
+
+// Seen notes a heartbeat of the authenticated host; the time is this server's.
+// That the host is alive is noted before anything else is judged, so a host
+// whose news we refuse (fault Invalid) is not lost for it.
+func (s *Service) Seen(h Host, news Seen) error {
+	alive := Seen{Host: h.ID, At: s.now(), Devices: h.Devices, SlotsFree: h.SlotsFree, Draining: h.Draining, Version: h.Version}
+	s.seen.put(alive)
+	if err := checkNews(news); err != nil {
+		return err
+	}
+	news.Host, news.At = alive.Host, alive.At
+	s.seen.put(news)
+	return nil
+}
+
+// Run writes heartbeats, at most one statement a second, and forgets long
+// retired credentials, until ctx ends; then it writes what is left. A failed
+// write is logged and what it held is dropped: the next heartbeat says it again.
+func (s *Service) Run(ctx context.Context) error {
+	write, sweep := time.NewTicker(writeEvery), time.NewTicker(time.Hour)
+	defer write.Stop()
+	defer sweep.Stop()
+	for {
+		select {
+		case <-write.C:
+			s.writeSeen(ctx)
+		case <-sweep.C:
+			s.forgetCredentials(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			s.writeSeen(last)
+			return nil
+		}
+	}
+}
+
+func (s *Service) writeSeen(ctx context.Context) {
+	batch := s.seen.take()
+	if len(batch) == 0 {
+		return
+	}
+	if err := s.store.RecordSeen(ctx, batch); err != nil {
+		s.cfg.Logger.WarnContext(ctx, "heartbeats not written", "hosts", len(batch), "err", err)
+	}
+}
+
+func (s *Service) forgetCredentials(ctx context.Context) {
+	n, err := s.store.DeleteCredentials(ctx, s.now().Add(-forgetAfter))
+	switch {
+	case err != nil:
+		s.cfg.Logger.WarnContext(ctx, "retired credentials not removed", "err", err)
+	case n > 0:
+		s.cfg.Logger.InfoContext(ctx, "retired credentials removed", "credentials", n)
+	}
+}
