@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,7 +14,7 @@ import (
 
 // printJSON writes v as the one JSON value of a command.
 func (p *program) printJSON(v any) error {
-	if err := json.MarshalWrite(p.out, v, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false)); err != nil {
+	if err := json.MarshalWrite(p.out, v, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	_, err := io.WriteString(p.out, "\n")
@@ -67,6 +68,19 @@ func (t *table) print(w io.Writer, none string) {
 	}
 }
 
+// drop removes the columns whose every cell is blank.
+func (t *table) drop(blank string) {
+	for i := len(t.head) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != blank }) {
+			continue
+		}
+		t.head = slices.Delete(t.head, i, i+1)
+		for r := range t.rows {
+			t.rows[r] = slices.Delete(t.rows[r], i, i+1)
+		}
+	}
+}
+
 // printable keeps what strangers and models wrote from steering the terminal:
 // control characters become spaces.
 func printable(s string) string {
@@ -76,6 +90,15 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// lines is printable for text of several lines.
+func lines(s string) string {
+	all := strings.Split(s, "\n")
+	for i := range all {
+		all[i] = printable(all[i])
+	}
+	return strings.Join(all, "\n")
 }
 
 // shorten cuts s to n characters.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"interlock/internal/serve/operators"
+)
+
+func (p *program) tokenCommand() *cobra.Command {
+	return p.group("token", "API tokens of operators", p.tokenList(), p.tokenCreate(), p.tokenRevoke())
+}
+
+func (p *program) tokenList() *cobra.Command {
+	return p.operatorCommand("list", "list the API tokens", arguments(), func(cl *client, _ []string) error {
+		var list operators.TokenList
+		if err := cl.get(p.ctx, operators.PathTokens, nil, &list); err != nil {
+			return err
+		}
+		if p.json {
+			return p.printJSON(rows(list.Tokens))
+		}
+		t := table{head: []string{"TOKEN", "NAME", "CREATED", "REVOKED"}}
+		for _, k := range list.Tokens {
+			t.add(k.ID, k.Name, when(k.CreatedAt), when(k.RevokedAt))
+		}
+		t.print(p.out, "there are no API tokens")
+		return nil
+	})
+}
+
+func (p *program) tokenCreate() *cobra.Command {
+	return p.operatorCommand("create NAME", "make an API token, shown this once", arguments("a name for it"), func(cl *client, args []string) error {
+		var reply operators.TokenReply
+		if err := cl.post(p.ctx, operators.PathTokens, operators.NewToken{Name: args[0]}, &reply); err != nil {
+			return err
+		}
+		if p.json {
+			return p.printJSON(reply)
+		}
+		p.printf("%s\n", reply.Value.Reveal())
+		p.notef("keep it in a file of mode 0600; it is not shown again\n")
+		return nil
+	})
+}
+
+func (p *program) tokenRevoke() *cobra.Command {
+	return p.operatorCommand("revoke TOKEN", "end an API token", arguments("the token's id"), func(cl *client, args []string) error {
+		return cl.post(p.ctx, operators.TokenPath(args[0], "revoke"), nil, nil)
+	})
+}
