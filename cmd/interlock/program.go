@@ -115,7 +115,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
-	root.AddCommand(p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 

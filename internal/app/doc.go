@@ -45,12 +45,6 @@ type ServerConfig struct {
 	Listener net.Listener     // nil: made from Listen
 }
 
-// DeviceConfig is one device that a host offers.
-type DeviceConfig struct {
-	Kind string
-	ID   string // unique within the host
-}
-
 // HostConfig is what a host is built of.
 type HostConfig struct {
 	Version   string

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bytes"
+	_ "embed"
 	"net/http"
 	"time"
 
@@ -37,7 +39,7 @@ type Planner struct {
 	ImageMaxEdge int           // pixels; zero: device's default
 	AnthropicKey secret.String
 	OpenAIKey    secret.String
-	Script       string // path of the scripted provider's rules
+	Script       string // path of the scripted provider's rules; "": the built-in ones, which know the demo's task
 
 	// HTTP carries a provider's requests; nil: the client's own.
 	HTTP http.RoundTripper
@@ -85,6 +87,10 @@ func (p Planner) config(key secret.String) provider.Config {
 	return provider.Config{BaseURL: p.BaseURL, Key: key, Model: p.Model, Timeout: p.Timeout, Transport: p.HTTP}
 }
 
+// errNoProvider is for those who can't do without.
+var errNoProvider = fault.New(fault.Invalid, "provider_missing",
+	"no provider is set up; set ANTHROPIC_API_KEY or OPENAI_API_KEY and AI_PLANNER_MODEL, or AI_PLANNER_PROVIDER=scripted for a rehearsal without a model")
+
 // client makes one vendor's client after the checks whose answers name our
 // settings; what is left is the provider's own to refuse.
 func client[C llm.ToolCaller](keyName string, c provider.Config, make func(provider.Config) (C, error)) (llm.ToolCaller, error) {
@@ -97,9 +103,14 @@ func client[C llm.ToolCaller](keyName string, c provider.Config, make func(provi
 	return make(c)
 }
 
+//go:embed demo.json
+var demoScript []byte
+
+// scripted reads the rule file; without one, the built-in script, which knows
+// the demo's task only.
 func (p Planner) scripted() (llm.ToolCaller, error) {
 	if p.Script == "" {
-		return nil, fault.New(fault.Invalid, "script_missing", "INTERLOCK_SCRIPT is not set; set it to the rule file of the scripted provider")
+		return scripted.Load(bytes.NewReader(demoScript))
 	}
 	return scripted.Open(p.Script)
 }

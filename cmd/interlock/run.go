@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"interlock/internal/app"
+	"interlock/internal/fault"
+	"interlock/internal/llm"
+	"interlock/internal/policy"
+	"interlock/internal/runner"
+)
+
+// localTask is what the flags of "interlock run" say.
+type localTask struct {
+	device  string
+	task    runner.Task
+	maxRisk string
+	pace    time.Duration
+}
+
+func (p *program) runCommand() *cobra.Command {
+	var t localTask
+	c := &cobra.Command{
+		Use: `run "GOAL"`, Short: "run one task here, without a server",
+		Args: arguments(`a goal, such as "turn on dark theme"`),
+	}
+	p.settingFlags(c, forHost|forProvider)
+	f := c.Flags()
+	f.StringVar(&t.device, "device", "sim", "`DEVICE` to run it on, as KIND or KIND:ID; sim is a simulated phone")
+	f.DurationVar(&t.pace, "pace", 0, "make every call of a simulated device take so long")
+	f.IntVar(&t.task.Budgets.Steps, "steps", 0, "steps that it may take (0: 30)")
+	f.DurationVar(&t.task.Budgets.WallTime, "wall-time", 0, "how long it may take (0: 10m)")
+	f.Int64Var(&t.task.Budgets.Tokens, "tokens", 0, "tokens that it may use (0: no limit)")
+	f.StringSliceVar(&t.task.AppLock, "app", nil, "`PACKAGE` that it may act in, repeatable; without it: any")
+	f.StringSliceVar(&t.task.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
+	f.StringVar(&t.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := p.load(c, forHost|forProvider); err != nil {
+			return err
+		}
+		return p.runHere(t, args[0])
+	}
+	return c
+}
+
+// runReport is what "interlock run --json" prints.
+type runReport struct {
+	State   runner.State `json:"state"`
+	Reason  string       `json:"reason,omitzero"`
+	Summary string       `json:"summary,omitzero"`
+	Steps   int          `json:"steps"`
+	Acted   bool         `json:"acted"`
+	Usage   llm.Usage    `json:"usage"`
+}
+
+func (p *program) runHere(t localTask, goal string) error {
+	kind, id, named := strings.Cut(t.device, ":")
+	if !named {
+		id = kind
+	}
+	t.task.ID, t.task.Attempt, t.task.Goal = "local", 1, goal
+	t.task.Policy.MaxRisk = policy.Risk(t.maxRisk)
+	if err := t.task.Policy.Validate(); err != nil {
+		return err
+	}
+	config := app.RunConfig{
+		Task: t.task, Planner: p.settings.planner, Logger: p.quietLogger(),
+		Device: app.DeviceConfig{Kind: kind, ID: id, Latency: t.pace},
+		OnStep: func(e runner.StepEvent) {
+			p.notef("%s\n", p.stepLine(e.Step, e.Tool, string(e.Verdict.Effect), string(e.Outcome), e.Duration))
+		},
+	}
+	result, err := app.RunTask(p.ctx, config)
+	if err != nil {
+		return err
+	}
+	if err := p.printResult(result); err != nil {
+		return err
+	}
+	return resultError(result)
+}
+
+func (p *program) printResult(r runner.Result) error {
+	if p.json {
+		return p.printJSON(runReport{State: r.State, Reason: r.Reason, Summary: r.Summary, Steps: r.Steps, Acted: r.Acted, Usage: r.Usage})
+	}
+	state := string(r.State)
+	if r.Reason != "" {
+		state += " (" + r.Reason + ")"
+	}
+	sign := p.mark("failed")
+	if r.State == runner.Succeeded {
+		sign = p.mark("succeeded")
+	}
+	p.printf("%s %s after %s, tokens: %s in, %s out\n", sign, state, count(r.Steps, "step"), r.Usage.Input, r.Usage.Output)
+	if r.Summary != "" {
+		p.printf("  %s\n", printable(r.Summary))
+	}
+	return nil
+}
+
+// resultError gives a run that failed for want of a decision the exit code of
+// the reason.
+func resultError(r runner.Result) error {
+	if r.State == runner.Succeeded {
+		return nil
+	}
+	if reason, ok := strings.CutPrefix(r.Reason, "planner_"); ok {
+		u := &llm.Unavailable{Reason: llm.Reason(reason), Detail: r.Summary}
+		if code := exitOfReason(u.Reason); code != exitFailed {
+			return u
+		}
+	}
+	if r.State == runner.DeviceLost {
+		return fault.New(fault.Unavailable, "device_lost", "the device was lost; check its cable and whether it is switched on")
+	}
+	return errReported
+}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"interlock/internal/planner"
+	"interlock/internal/runner"
+)
+
+// RunConfig is one task that is carried out in this process, without a server.
+type RunConfig struct {
+	Task    runner.Task
+	Device  DeviceConfig
+	Planner Planner // its transport is Direct whatever it says
+	Logger  *slog.Logger
+	OnStep  func(runner.StepEvent) // nil: nobody looks
+	Now     func() time.Time       // nil: time.Now
+}
+
+// RunTask carries out the task and returns how it ended. The error says why it
+// could not begin. Cancelling ctx ends the task as cancelled.
+func RunTask(ctx context.Context, c RunConfig) (runner.Result, error) {
+	p, err := c.Planner.direct()
+	if err != nil {
+		return runner.Result{}, err
+	}
+	c.Device.ImageMaxEdge = c.Planner.ImageMaxEdge
+	driver, err := OpenDevice(c.Device)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	defer driver.Close()
+	r := runner.New(runner.Options{Driver: driver, Planner: p, Host: onlooker{c.OnStep}, Clock: c.Now, Logger: c.Logger})
+	return r.Run(ctx, c.Task), nil
+}
+
+// direct returns the planner that calls its provider from this process.
+func (p Planner) direct() (planner.Planner, error) {
+	if !p.Enabled {
+		return planner.NewStub(), nil
+	}
+	caller, err := p.Caller()
+	if err != nil {
+		return nil, err
+	}
+	if caller == nil {
+		return nil, errNoProvider
+	}
+	return planner.NewAI(caller, planner.Options{Timeout: p.Timeout}), nil
+}
+
+// onlooker is the runner's host where there is no lease to keep.
+type onlooker struct{ onStep func(runner.StepEvent) }
+
+// Permit allows everything until the run is cancelled.
+func (onlooker) Permit(ctx context.Context, _ runner.Permission) error {
+	if ctx.Err() != nil {
+		return errors.Join(runner.ErrCancelled, context.Cause(ctx))
+	}
+	return nil
+}
+
+// Record shows the step.
+func (o onlooker) Record(_ context.Context, e runner.StepEvent) error {
+	if o.onStep != nil {
+		o.onStep(e)
+	}
+	return nil
+}
