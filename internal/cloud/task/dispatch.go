@@ -1,0 +1,160 @@
+package task
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"interlock/internal/tenant"
+)
+
+// storeTimeout bounds a store call that no caller waits for.
+const storeTimeout = 10 * time.Second
+
+// scanned bounds how many queued tasks one sweep looks at.
+const scanned = 10_000
+
+// offer lets waiting hosts have t, now or when it is ready.
+func (s *Service) offer(t Task) {
+	switch now := s.now(); {
+	case t.State != Queued:
+	case t.NextRun.After(now):
+		s.polls.wake(t.NextRun)
+	default:
+		s.polls.offer(offered{task: t})
+	}
+}
+
+// freed follows the end of an attempt: its device can serve again, and the
+// task itself may want another try.
+func (s *Service) freed(t Task, f Fence) {
+	s.polls.ask(f.Host)
+	s.offer(t)
+}
+
+// dispatch claims work for held polls until ctx ends, then stops them. Rounds
+// follow one another; whatever came up during one goes into the next.
+func (s *Service) dispatch(ctx context.Context) error {
+	defer s.polls.close()
+	sweep := time.NewTicker(s.cfg.Sweep)
+	defer sweep.Stop()
+	ready := time.NewTimer(s.cfg.Sweep)
+	defer ready.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sweep.C:
+			s.sweep(ctx)
+		case <-ready.C:
+			if at, ok := s.polls.nextWake(); ok && !at.After(s.now()) {
+				s.sweep(ctx)
+			}
+		case <-s.polls.kick:
+		}
+		s.claim(ctx)
+		ready.Reset(s.untilReady())
+	}
+}
+
+// untilReady is how long nothing becomes ready that we know of; the sweep's
+// own ticker bounds it. What is due and still not ready by the store's clock
+// is not asked for in a tight loop.
+func (s *Service) untilReady() time.Duration {
+	at, ok := s.polls.nextWake()
+	if !ok {
+		return time.Hour
+	}
+	return max(at.Sub(s.now()), 20*time.Millisecond)
+}
+
+// claim is one round: one store transaction for every poll in it.
+func (s *Service) claim(ctx context.Context) {
+	rd := s.polls.next()
+	if len(rd.waiters) == 0 {
+		return
+	}
+	// What a cancelled claim took would be lost to its host until the lease
+	// ran out, so a round that began is finished.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	requests := make([]ClaimRequest, len(rd.waiters))
+	for i, w := range rd.waiters {
+		requests[i] = w.request
+	}
+	s.counts.claims.Add(1)
+	given, err := s.store.Claim(ctx, s.timing, requests)
+	if err != nil {
+		s.polls.again(rd)
+		s.cfg.Logger.WarnContext(ctx, "no work claimed for waiting hosts; trying again with the next sweep", "hosts", len(requests), "err", err)
+		return
+	}
+	taken := map[ID]bool{}
+	for i, tasks := range given {
+		for _, t := range tasks {
+			taken[t.ID] = true
+		}
+		s.hand(ctx, rd.waiters[i], tasks)
+	}
+	for _, o := range rd.offers {
+		if !taken[o.task.ID] && !o.tried {
+			s.polls.offer(offered{task: o.task, tried: true})
+		}
+	}
+}
+
+// hand gives claimed tasks to the poll that they were claimed for.
+func (s *Service) hand(ctx context.Context, w *waiter, claimed []Task) {
+	if len(claimed) == 0 {
+		return
+	}
+	s.counts.claimed.Add(int64(len(claimed)))
+	for _, t := range claimed {
+		s.cfg.Logger.InfoContext(ctx, "task claimed", "task", t.ID, "attempt", t.Attempt, "host", t.Host)
+		s.changed(changeOf(t))
+	}
+	if !s.polls.deliver(w, claimed) {
+		s.giveBack(ctx, claimed)
+	}
+}
+
+// sweep offers queued tasks to waiting hosts whatever was said before, so that
+// a wake-up that was never given, by a crash or by another replica, costs
+// moments. With no host waiting it reads only when the next task is ready.
+func (s *Service) sweep(ctx context.Context) {
+	s.polls.woken(s.now())
+	for _, t := range s.polls.wanting() {
+		if err := s.offerQueued(ctx, t); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "queued tasks not offered; trying again with the next sweep", "err", err)
+			return
+		}
+	}
+	next, err := s.store.NextRun(ctx)
+	switch {
+	case err != nil:
+		s.cfg.Logger.WarnContext(ctx, "next task's time not read", "err", err)
+	case !next.IsZero():
+		s.polls.wake(next)
+	}
+}
+
+func (s *Service) offerQueued(ctx context.Context, t tenant.ID) error {
+	f := Filter{Tenant: t, States: []State{Queued}, Limit: MaxPage}
+	for seen := 0; seen < scanned; seen += MaxPage {
+		tasks, err := s.store.Tasks(ctx, f)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(tasks, func(a, b Task) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		for _, q := range tasks {
+			if !q.NextRun.After(s.now()) {
+				s.offer(q)
+			}
+		}
+		if len(tasks) < MaxPage {
+			return nil
+		}
+		f.Before = tasks[0].ID
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package task
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Run hands out work and ends leases that ran out, until ctx ends; then held
+// polls are answered empty. No failure of the store ends it.
+func (s *Service) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.dispatch(ctx) })
+	g.Go(func() error { return s.reapAll(ctx) })
+	return g.Wait()
+}
+
+// reapPage is how many tasks one transaction of the reaper moves.
+const reapPage = 200
+
+func (s *Service) reapAll(ctx context.Context) error {
+	tick := time.NewTicker(s.cfg.ReapEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			s.reap(ctx)
+		}
+	}
+}
+
+// reap moves everything that is due, page by page: each page is committed, so
+// one that fails costs no other, and the next tick starts over.
+func (s *Service) reap(ctx context.Context) {
+	for ctx.Err() == nil {
+		reaped, err := s.store.Reap(ctx, s.timing, reapPage)
+		s.settled(reaped)
+		if err != nil {
+			s.counts.reapFailed.Add(1)
+			s.cfg.Logger.WarnContext(ctx, "ended leases not reaped; trying again with the next tick", "err", err)
+			return
+		}
+		if len(reaped) < reapPage {
+			return
+		}
+	}
+}
+
+// settled follows what the reaper did. A device whose lease ran out is free
+// only after its grace, so for that one waiting hosts hear of it by a sweep.
+func (s *Service) settled(reaped []Reaped) {
+	if len(reaped) == 0 {
+		return
+	}
+	s.counts.reaped.Add(int64(len(reaped)))
+	for _, r := range reaped {
+		s.cfg.Logger.Info("lease or wait ended by the clock", "task", r.Task, "attempt", r.Attempt, "host", r.Host, "state", r.State, "reason", r.Reason)
+		s.changed(Change{Tenant: r.Tenant, Task: r.Task, Attempt: r.Attempt, Host: r.Host, State: r.State, Reason: r.Reason})
+	}
+	s.polls.wake(s.now())
+}
