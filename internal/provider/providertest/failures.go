@@ -17,6 +17,7 @@ type failing struct {
 	want       llm.Reason
 	retryAfter time.Duration
 	again      bool // worth another try
+	nameless   bool // the answer has no request id
 }
 
 // complaint answers with the status and the vendor's error document, whose
@@ -68,4 +69,6 @@ var failures = []failing{
 	{name: "204", reply: func(Shape) Reply { return Reply{Status: http.StatusNoContent} }, want: llm.ProviderError},
 	{name: "a body cut in the middle", reply: func(Shape) Reply { return Reply{Body: `{"type":"message","con`, Cut: true} }, want: llm.Transport, again: true},
 	{name: "a body cut without a declared length", reply: func(Shape) Reply { return Reply{Body: `{"type":"message","con`} }, want: llm.Transport, again: true},
+	{name: "an answer that is no HTTP", reply: func(Shape) Reply { return Reply{Raw: "SSH-2.0-" + wordsCanary + "\r\n"} }, want: llm.Transport, again: true, nameless: true},
+	{name: "an answer whose header is no HTTP", reply: func(Shape) Reply { return Reply{Raw: "HTTP/1.1 200 OK\r\n" + wordsCanary + "\r\n\r\n"} }, want: llm.Transport, again: true, nameless: true},
 }

@@ -14,8 +14,9 @@ type Reply struct {
 	Status int // zero: 200
 	Header map[string]string
 	Body   string
-	Cut    bool // the connection breaks before the body's declared end
-	Hang   bool // nothing comes until the client gives up
+	Cut    bool   // the connection breaks before the body's declared end
+	Hang   bool   // nothing comes until the client gives up
+	Raw    string // instead of everything above: bytes that are no HTTP
 }
 
 // Vendor is a fake of one vendor's API. It answers the requests it would take
@@ -62,6 +63,10 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := v.judge(r, body)
+	if answer.Raw != "" {
+		writeRaw(w, answer.Raw)
+		return
+	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set(v.shape.RequestIDHeader, "req_fake-1")
@@ -84,6 +89,16 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// writeRaw takes the connection over, writes text and closes it.
+func writeRaw(w http.ResponseWriter, text string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err) // the suite serves HTTP/1.1, where a connection can be taken over
+	}
+	defer conn.Close()
+	io.WriteString(conn, text)
 }
 
 // judge records the request and decides its answer.
