@@ -1,0 +1,42 @@
+package decision
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+
+	"interlock/internal/llm"
+)
+
+// bodyHash identifies what a request asks, so that one key is not used for two
+// questions: length-prefixed fields, the screenshot by its own hash. The
+// timeout is not part of it; a repeat has less time left and asks the same.
+func bodyHash(r llm.Request, picture *llm.Evidence) [32]byte {
+	h := fieldHash{sha256.New()}
+	h.text("interlock decide 1")
+	h.text(r.System)
+	h.text(r.User)
+	h.number(len(r.Tools.Specs()))
+	for _, t := range r.Tools.Specs() {
+		h.text(t.Name)
+		h.text(t.Description)
+		h.text(string(t.Parameters))
+	}
+	if picture != nil {
+		h.text(string(picture.SHA256[:]))
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+type fieldHash struct{ hash.Hash }
+
+func (h fieldHash) number(n int) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	h.Write(b[:])
+}
+
+func (h fieldHash) text(s string) {
+	h.number(len(s))
+	h.Write([]byte(s))
+}

@@ -1,0 +1,106 @@
+package decision
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"interlock/internal/cloud/fleet"
+	"interlock/internal/fault"
+)
+
+// gate lets a bounded number of decides through to the provider, of each host
+// and in all. The others wait in the order in which they came; a host at its
+// own limit holds up nobody else.
+type gate struct {
+	mu      sync.Mutex
+	limit   int
+	running int                  // guarded by mu
+	byHost  map[fleet.HostID]int // guarded by mu
+	queue   []*queued            // guarded by mu
+}
+
+type queued struct {
+	host    fleet.HostID
+	limit   int
+	through chan struct{} // closed when let through
+}
+
+func newGate(limit int) *gate { return &gate{limit: limit, byHost: map[fleet.HostID]int{}} }
+
+// enter waits until the host may decide. leave must be called exactly once if
+// there is no error; the error is the context's cause.
+func (g *gate) enter(ctx context.Context, host fleet.HostID, hostLimit int) (leave func(), err error) {
+	q := &queued{host: host, limit: hostLimit, through: make(chan struct{})}
+	g.mu.Lock()
+	g.queue = append(g.queue, q)
+	g.admit()
+	g.mu.Unlock()
+	select {
+	case <-q.through:
+		return func() { g.leave(host) }, nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	i := slices.Index(g.queue, q)
+	if i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+	}
+	g.mu.Unlock()
+	if i < 0 { // let through at the same moment
+		g.leave(host)
+	}
+	return nil, context.Cause(ctx)
+}
+
+func (g *gate) leave(host fleet.HostID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	if g.byHost[host]--; g.byHost[host] == 0 {
+		delete(g.byHost, host)
+	}
+	g.admit()
+}
+
+// admit lets through who can go; g.mu is held.
+func (g *gate) admit() {
+	g.queue = slices.DeleteFunc(g.queue, func(q *queued) bool {
+		if g.running >= g.limit || g.byHost[q.host] >= q.limit {
+			return false
+		}
+		g.running++
+		g.byHost[q.host]++
+		close(q.through)
+		return true
+	})
+}
+
+// memory bounds the bytes of requests that are held at once.
+type memory struct {
+	mu    sync.Mutex
+	limit int64
+	used  int64 // guarded by mu
+}
+
+// ErrBusy is what a request gets that does not fit in memory now.
+var ErrBusy = fault.New(fault.Exhausted, "decides_busy", "the control plane holds as many decide requests as its memory cap allows; try again shortly")
+
+// Reserve takes n bytes for a request that is about to be read; release gives
+// them back and may be called more than once. ErrBusy, retryable, if they are
+// not there. A decide's bytes must stay reserved until Decide has returned.
+func (s *Service) Reserve(n int64) (release func(), err error) {
+	m := s.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n < 0 || m.used+n > m.limit {
+		return nil, ErrBusy.Retry(time.Second)
+	}
+	m.used += n
+	return sync.OnceFunc(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.used -= n
+	}), nil
+}
