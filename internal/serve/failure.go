@@ -23,14 +23,20 @@ var (
 	errDraining    = fault.New(fault.Unavailable, "draining", "this server is shutting down; try again, another one or the next will answer").Retry(0)
 )
 
-// Problem is the wire form of err for the request of ctx. It is the only
-// caller of problem.From: the operator's half of err, its cause, is logged
-// here with the request id.
+// Problem is the wire form of err for the request of ctx. The operator's half of
+// err, its cause, is logged here with the request id.
 func Problem(ctx context.Context, logger *slog.Logger, err error) problem.Problem {
 	err = classify(err)
 	p := problem.From(err)
 	p.RequestID = RequestID(ctx)
 	logCause(ctx, logger, err)
+	return p
+}
+
+// Refuse is the wire form of a refusal that has no cause to log.
+func Refuse(ctx context.Context, refusal *fault.Error) problem.Problem {
+	p := problem.From(refusal)
+	p.RequestID = RequestID(ctx)
 	return p
 }
 

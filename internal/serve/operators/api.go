@@ -58,7 +58,7 @@ func part(root, id, verb string) string {
 // Limits of lists.
 const (
 	DefaultPage = 50
-	MaxPage     = 500
+	MaxPage     = 200
 )
 
 // ShownOnce is a secret in the one answer that shows it: JSON holds it, every

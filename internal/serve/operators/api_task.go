@@ -142,11 +142,11 @@ type EventPage struct {
 	NextCursor string  `json:"next_cursor,omitzero"`
 }
 
-// The event names of a watch, which is a stream of server-sent events. The
-// first message is a WatchTask; after a WatchTask of a task that has ended the
-// server closes the stream. A WatchStep carries an id; a client that comes
-// back with it as Last-Event-ID misses none. Comment lines keep the
-// connection alive.
+// The event names of a watch, which is a stream of server-sent events: for
+// each change the new steps, from the first attempt on, then the task. After a
+// task that has ended the server closes the stream. A WatchStep carries an id;
+// a client that comes back with it as Last-Event-ID misses none and sees none
+// twice. Comment lines are signs of life.
 const (
 	WatchTask = "task" // data: Task
 	WatchStep = "step" // data: Event

@@ -9,7 +9,7 @@ import (
 // UsageRow is the usage of one group of calls.
 type UsageRow struct {
 	usage.Rollup
-	Costs []Cost `json:"costs,omitzero" doc:"one a currency; only where the rows name their model or one price covers all"`
+	Costs []Cost `json:"costs,omitzero" doc:"one a currency; none where no model of the row has a price"`
 }
 
 // Cost is money in whole micro-units of a currency.
@@ -17,6 +17,7 @@ type Cost struct {
 	Currency string `json:"currency" doc:"ISO 4217"`
 	Micro    int64  `json:"micro" doc:"millionths of the currency's unit"`
 	AtLeast  bool   `json:"at_least,omitzero" doc:"some calls reported no counts or have no price, so the true cost is higher"`
+	Rough    bool   `json:"rough,omitzero" doc:"some calls did not say what part of their input was cached; it is priced as plain input"`
 }
 
 // UsageReport answers a usage query. Query: group (day, host, task or model;
