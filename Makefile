@@ -13,8 +13,6 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X m
 # engine behind one writer, and instrumenting it takes minutes to compile.
 RACE := -race '-gcflags=modernc.org/...=-race=false'
 
-PEERS := test/peers/node_modules/.package-lock.json
-
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,12 +58,13 @@ format:
 vet:
 	@echo "go vet ./..."; go vet ./...
 
-.PHONY: race
-race: $(PEERS)
-	@.ci/gotest $(RACE) ./...
+.PHONY: peers
+peers:
+	@.ci/peers
 
-$(PEERS): test/peers/package.json
-	@echo "npm install in test/peers"; cd test/peers && npm install --no-audit --no-fund --loglevel=error </dev/null
+.PHONY: race
+race: peers
+	@PATH="$(CURDIR)/test/peers/node_modules/.bin:$$PATH" .ci/gotest $(RACE) ./...
 
 # Unoptimised, because it takes two thirds of the time and proves the same:
 # that the program compiles and links there.
