@@ -36,6 +36,8 @@ var House = Plan{
 		{Name: "app", Inside: "the wiring: a server or a host out of settings and parts", Knows: []string{"host", "serve/hosts", "serve/operators", "device/sim", "provider/anthropic", "provider/openai", "provider/scripted", "store/sqlite"}},
 		{Name: "cmd/interlock", Inside: "the program: one file a subcommand", Knows: []string{"app"}, Kind: Command},
 		{Name: "faultproxy", Inside: "a TCP proxy that misbehaves", Kind: ForTests},
+		{Name: "test/peers/aimock", Inside: "starts a mock of both vendors that is not ours", Knows: []string{"tool"}, Kind: ForTests},
+		{Name: "test/peers", Inside: "the vendors' own libraries as peers of our wire clients", Knows: []string{"provider/anthropic", "provider/openai", "provider/providertest", "test/peers/aimock"}, Kind: ForTests},
 		{Name: "bench", Inside: "the load generator and its mock upstream", Knows: []string{"app", "barehost", "provider/anthropic", "provider/openai", "provider/scripted", "store/sqlite", "device/sim"}, Kind: ForTests},
 		{Name: "archtest", Inside: "this plan, and the test that keeps it", Kind: ForTests},
 		{Name: "docs", Inside: "the tests that keep the documents true", Knows: []string{"hostapi"}, Kind: ForTests},
