@@ -76,6 +76,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 // Unmarshal decodes one JSON value strictly, as Decode says.
 func Unmarshal(body []byte, v any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return fault.New(fault.Invalid, "invalid_body", "the body is empty; send one JSON object")
+	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return explain(err)
 	}
@@ -94,8 +97,6 @@ func explain(err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
 	switch {
-	case errors.Is(err, io.EOF):
-		return refuse("", "is empty; send one JSON object")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse("", "is cut off; send one whole JSON object")
 	case errors.Is(err, jsontext.ErrDuplicateName):

@@ -1,0 +1,105 @@
+package serve_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"interlock/internal/serve"
+)
+
+const limit = 64
+
+// bodies serves a call that takes {"name": text, "count": number}.
+func bodies(t *testing.T) (url string) {
+	server, _ := front(t, nil, func(m *serve.Mux, log *slog.Logger) {
+		m.HandleFunc("POST /take", func(w http.ResponseWriter, r *http.Request) {
+			var in struct {
+				Name  string `json:"name"`
+				Count int    `json:"count"`
+			}
+			if err := serve.Decode(w, r, limit, &in); err != nil {
+				serve.Fail(w, r, log, err)
+				return
+			}
+			serve.Reply(w, r, log, http.StatusOK, in)
+		})
+	})
+	return server.URL + "/take"
+}
+
+func TestABodyThatCannotBeRightIsRefusedWithOneSentence(t *testing.T) {
+	t.Parallel()
+	url := bodies(t)
+	const plain = "application/json"
+	for _, c := range []struct {
+		name, media, body string
+		status            int
+		code, says        string
+	}{
+		{"no media type", "", `{}`, 415, "unsupported_media_type", "application/json"},
+		{"a form", "application/x-www-form-urlencoded", `name=x`, 415, "unsupported_media_type", "application/json"},
+		{"text that a page may send without asking", "text/plain", `{}`, 415, "unsupported_media_type", "application/json"},
+		{"another charset", "application/json; charset=latin1", `{}`, 415, "unsupported_media_type", "application/json"},
+		{"a media type that is none", "application/json;;", `{}`, 415, "unsupported_media_type", "application/json"},
+		{"nothing", plain, ``, 400, "invalid_body", "empty"},
+		{"half an object", plain, `{"name":`, 400, "invalid_body", "cut off"},
+		{"a name twice", plain, `{"name":"a","name":"b"}`, 400, "invalid_body", "twice"},
+		{"two values", plain, `{} {}`, 400, "invalid_body", "not valid JSON"},
+		{"not JSON", plain, `name: x`, 400, "invalid_body", "not valid JSON"},
+		{"not UTF-8", plain, "{\"name\":\"\xff\"}", 400, "invalid_body", "/name"},
+		{"a number for a text", plain, `{"name":4711}`, 400, "invalid_body", "/name"},
+		{"a text for a number", plain, `{"count":"4711"}`, 400, "invalid_body", "/count"},
+		{"a fraction for a whole number", plain, `{"count":1.5}`, 400, "invalid_body", "/count"},
+		{"an array for the object", plain, `[4711]`, 400, "invalid_body", "wrong kind"},
+		{"a body over the limit", plain, `{"name":"` + strings.Repeat("x", limit) + `"}`, 413, "body_too_large", "64 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			res, body := send(t, "POST", url, c.body, "Content-Type", c.media)
+			p := problemOf(t, res, body)
+			if p.Status != c.status || p.Code != c.code || !strings.Contains(p.Detail, c.says) {
+				t.Errorf("got %d %s %q, want %d %s with %q", p.Status, p.Code, p.Detail, c.status, c.code, c.says)
+			}
+			if strings.Contains(body, "4711") {
+				t.Errorf("the refusal repeats the value: %s", body)
+			}
+		})
+	}
+}
+
+func TestABodyOfUnknownLengthIsCutAtTheLimit(t *testing.T) {
+	t.Parallel()
+	url := bodies(t)
+	endless := io.MultiReader(strings.NewReader(`{"name":"`), strings.NewReader(strings.Repeat("x", 1<<20)))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url, endless) // no Content-Length: chunked
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("got status %d, want 413", res.StatusCode)
+	}
+}
+
+func TestABodyWithUnknownMembersAndACharsetIsTaken(t *testing.T) {
+	t.Parallel()
+	res, body := send(t, "POST", bodies(t), `{"name":"a","later":1}`, "Content-Type", "application/json; charset=UTF-8")
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, `"name":"a"`) {
+		t.Errorf("got %d %s, want 200 with the name", res.StatusCode, body)
+	}
+}
+
+func TestNamesAreCaseSensitive(t *testing.T) {
+	t.Parallel()
+	if _, body := send(t, "POST", bodies(t), `{"NAME":"a"}`, "Content-Type", "application/json"); !strings.Contains(body, `"name":""`) {
+		t.Errorf("NAME was taken for name: %s", body)
+	}
+}
