@@ -20,9 +20,10 @@ import (
 	"interlock/internal/llm"
 )
 
-// ErrThinking is in the chain of a bad_request whose message is about the
-// thinking setting: some models refuse to have it turned off.
-var ErrThinking = errors.New("the model refuses the thinking setting")
+// ErrUnforceable is in the chain of a bad_request whose message is about the
+// forced call, or about the thinking that had to be off for it: some models
+// always think, and take no forced call.
+var ErrUnforceable = errors.New("the model can't be forced to call a tool")
 
 // failure is one exchange that brought no reply.
 type failure struct {
@@ -151,6 +152,7 @@ var byName = map[string]verdict{
 	"billing_hard_limit_reached":     outOfQuota,
 	"billing_not_active":             outOfQuota,
 	"billing_error":                  outOfQuota,
+	"contract_spend_limit_reached":   outOfQuota,
 	"enforced_spend_limit_reached":   outOfQuota,
 	"content_filter":                 filtered,
 	"content_policy_violation":       filtered,
@@ -185,8 +187,8 @@ func classify(resp *http.Response, body []byte) *failure {
 	c := readComplaint(body)
 	v := judge(resp.StatusCode, c)
 	f := &failure{reason: v.reason, again: v.again, requestID: c.RequestID}
-	if v.reason == llm.BadRequest && strings.Contains(c.Message, "thinking") {
-		f.err = ErrThinking
+	if v.reason == llm.BadRequest && (strings.Contains(c.Message, "thinking") || strings.Contains(c.Message, "tool_choice")) {
+		f.err = ErrUnforceable
 	}
 	f.detail = fmt.Sprintf("%s (HTTP %d)", v.detail, resp.StatusCode)
 	if v.reason == llm.RateLimited || v.reason == llm.Overloaded || v.reason == llm.ProviderError || v.reason == llm.QuotaExhausted {

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -19,6 +20,24 @@ const (
 	firstPause = 500 * time.Millisecond
 	maxPause   = 8 * time.Second
 )
+
+// AskForced asks with a message that forces a call, or, of a model that takes
+// none, with one that doesn't. A model that isn't known to is recognised by
+// its refusal, asked again at once, and remembered until the process ends. The
+// error is an *llm.Unavailable.
+func (w *Wire) AskForced(ctx context.Context, message func(forced bool) any) (Answer, error) {
+	if w.unforced.Load() {
+		return w.Ask(ctx, message(false))
+	}
+	a, err := w.Ask(ctx, message(true))
+	if !errors.Is(err, ErrUnforceable) {
+		return a, err
+	}
+	if a, err = w.Ask(ctx, message(false)); err == nil {
+		w.unforced.Store(true)
+	}
+	return a, err
+}
 
 // Ask encodes message and sends it until it brings a whole reply, within the
 // retry policy and ctx. The error is an *llm.Unavailable.

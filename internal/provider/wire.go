@@ -7,6 +7,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,8 +27,12 @@ type Vendor struct {
 	Images          ImageLimits
 	// Authorize sets the vendor's headers; key is not empty.
 	Authorize func(h http.Header, key secret.String)
-	// Headers are sent with each request.
-	Headers map[string]string
+	// Headers are sent with each request, and PortableHeaders instead in the
+	// portable dialect.
+	Headers, PortableHeaders map[string]string
+	// Unforceable are the beginnings of the names of models that are known to
+	// take no forced call; see ErrUnforceable.
+	Unforceable []string
 }
 
 // Bounds of one exchange.
@@ -43,6 +50,7 @@ type Wire struct {
 	model    string
 	timeout  time.Duration
 	portable bool
+	unforced atomic.Bool // the model takes no forced call
 	client   *http.Client
 }
 
@@ -69,6 +77,7 @@ func NewWire(v Vendor, c Config) (*Wire, error) {
 	if w.timeout == 0 {
 		w.timeout = DefaultTimeout
 	}
+	w.unforced.Store(slices.ContainsFunc(v.Unforceable, func(prefix string) bool { return strings.HasPrefix(c.Model, prefix) }))
 	transport := c.Transport
 	if transport == nil {
 		transport = ownTransport()
@@ -129,7 +138,7 @@ func (w *Wire) once(ctx context.Context, body []byte) (Answer, *failure) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "interlock")
-	for k, v := range w.vendor.Headers {
+	for k, v := range w.headers() {
 		req.Header.Set(k, v)
 	}
 	if !w.key.Empty() {
@@ -140,7 +149,7 @@ func (w *Wire) once(ctx context.Context, body []byte) (Answer, *failure) {
 		return Answer{}, broken(ctx, err)
 	}
 	defer resp.Body.Close()
-	id := identifier(resp.Header.Get(w.vendor.RequestIDHeader))
+	id := requestID(resp.Header, w.vendor.RequestIDHeader)
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReplyBytes+1))
 	switch {
 	case resp.StatusCode != http.StatusOK:
@@ -158,6 +167,13 @@ func (w *Wire) once(ctx context.Context, body []byte) (Answer, *failure) {
 	return Answer{Body: reply, RequestID: id}, nil
 }
 
+func (w *Wire) headers() map[string]string {
+	if w.portable {
+		return w.vendor.PortableHeaders
+	}
+	return w.vendor.Headers
+}
+
 // breaksOff reports whether b is the beginning of a JSON document: what a cut
 // reply without a declared length looks like.
 func breaksOff(b []byte) bool {
@@ -172,6 +188,14 @@ func isJSON(contentType string) bool {
 	}
 	t, _, err := mime.ParseMediaType(contentType)
 	return err == nil && t == "application/json"
+}
+
+// requestID reads the vendor's header, or the one that compatible servers use.
+func requestID(h http.Header, vendors string) string {
+	if id := identifier(h.Get(vendors)); id != "" {
+		return id
+	}
+	return identifier(h.Get("X-Request-Id"))
 }
 
 // identifier returns a request id as we keep it: what a provider writes there

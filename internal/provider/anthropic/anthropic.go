@@ -3,19 +3,15 @@
 //
 // Each request forces a call of any offered tool, forbids parallel calls and
 // turns thinking off, because the vendor refuses a forced call while a model
-// thinks. Some models can't have thinking turned off. They are asked without
-// force, and llm.Accept refuses what isn't exactly one call, as always. Those
-// known are in a table; another is recognised by its first refusal, asked
-// again at once within the same deadline, and remembered until the process
-// ends.
+// thinks. Several models always think, and take neither. They are asked to
+// choose, with thinking as they have it by default, and llm.Accept refuses
+// what isn't exactly one call, as always. The known ones are in a table;
+// another is recognised by its first refusal.
 package anthropic
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strings"
-	"sync/atomic"
 
 	"interlock/internal/llm"
 	"interlock/internal/provider"
@@ -25,13 +21,12 @@ import (
 // Name is the provider's name in decisions and settings.
 const Name = "anthropic"
 
-// defaultMaxOutput bounds a reply in tokens: one call with its arguments. Every
-// model of the API takes it.
-const defaultMaxOutput = 4096
-
-// alwaysThinking lists the beginnings of the names of models that refuse
-// {"type": "disabled"}. Source: Yeachan-Heo/gajae-code pull request 1542.
-var alwaysThinking = []string{"claude-fable-5"}
+// Default bounds of a reply in tokens: one call with its arguments, and the
+// same after thinking, which counts. Every model of the API takes them.
+const (
+	defaultMaxOutput  = 4096
+	thinkingMaxOutput = 16384
+)
 
 var vendor = provider.Vendor{
 	Name:            Name,
@@ -39,15 +34,20 @@ var vendor = provider.Vendor{
 	Resource:        "messages",
 	RequestIDHeader: "Request-Id",
 	Images:          provider.AnthropicImages,
-	Headers:         map[string]string{"Anthropic-Version": "2023-06-01"},
+	// The newer version removes only what we don't send. Compatible servers,
+	// and older models on Amazon Bedrock, know the older one.
+	Headers:         map[string]string{"Anthropic-Version": "2026-10-21"},
+	PortableHeaders: map[string]string{"Anthropic-Version": "2023-06-01"},
 	Authorize:       func(h http.Header, key secret.String) { h.Set("X-Api-Key", key.Reveal()) },
+	// Source: "What's new in Claude Opus 5.5" and "… Sonnet 5.5" in the
+	// vendor's documentation, and Yeachan-Heo/gajae-code pull request 1542.
+	Unforceable: []string{"claude-fable-5", "claude-opus-5-5", "claude-sonnet-5-5"},
 }
 
 // Client is an llm.ToolCaller over one model.
 type Client struct {
 	wire      *provider.Wire
-	maxOutput int
-	unforced  atomic.Bool // the model always thinks, so its call can't be forced
+	maxOutput int // zero: the default
 }
 
 // New returns a client and sends nothing. The error is a fault.Invalid that
@@ -57,16 +57,7 @@ func New(c provider.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{wire: wire, maxOutput: c.MaxOutput}
-	if client.maxOutput == 0 {
-		client.maxOutput = defaultMaxOutput
-	}
-	for _, prefix := range alwaysThinking {
-		if strings.HasPrefix(c.Model, prefix) {
-			client.unforced.Store(true)
-		}
-	}
-	return client, nil
+	return &Client{wire: wire, maxOutput: c.MaxOutput}, nil
 }
 
 // Decide implements llm.ToolCaller.
@@ -76,7 +67,7 @@ func (c *Client) Decide(ctx context.Context, r llm.Request) (llm.Decision, error
 	}
 	ctx, cancel := c.wire.Deadline(ctx, r.Timeout)
 	defer cancel()
-	answer, err := c.ask(ctx, r)
+	answer, err := c.wire.AskForced(ctx, func(forced bool) any { return c.message(r, forced) })
 	if err != nil {
 		return llm.Decision{}, err
 	}
@@ -85,20 +76,4 @@ func (c *Client) Decide(ctx context.Context, r llm.Request) (llm.Decision, error
 		return llm.Decision{}, err
 	}
 	return llm.Accept(r.Tools, reply)
-}
-
-// ask forces a call unless the model is known to refuse that, and finds out
-// that it does.
-func (c *Client) ask(ctx context.Context, r llm.Request) (provider.Answer, error) {
-	if c.unforced.Load() {
-		return c.wire.Ask(ctx, c.message(r, false))
-	}
-	answer, err := c.wire.Ask(ctx, c.message(r, true))
-	if !errors.Is(err, provider.ErrThinking) {
-		return answer, err
-	}
-	if answer, err = c.wire.Ask(ctx, c.message(r, false)); err == nil {
-		c.unforced.Store(true)
-	}
-	return answer, err
 }

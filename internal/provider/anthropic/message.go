@@ -54,9 +54,12 @@ type kindOnly struct {
 }
 
 func (c *Client) message(r llm.Request, forced bool) message {
-	m := message{Model: c.wire.Model(), MaxTokens: c.maxOutput, System: r.System, ToolChoice: choice{Type: "auto", DisableParallel: true}}
+	m := message{Model: c.wire.Model(), MaxTokens: thinkingMaxOutput, System: r.System, ToolChoice: choice{Type: "auto", DisableParallel: true}}
 	if forced {
-		m.ToolChoice.Type, m.Thinking = "any", &kindOnly{"disabled"}
+		m.MaxTokens, m.ToolChoice.Type, m.Thinking = defaultMaxOutput, "any", &kindOnly{"disabled"}
+	}
+	if c.maxOutput > 0 {
+		m.MaxTokens = c.maxOutput
 	}
 	user := turn{Role: "user"}
 	if r.Image != nil {

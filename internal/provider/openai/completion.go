@@ -50,8 +50,11 @@ type function struct {
 	Strict      *bool          `json:"strict,omitzero"`
 }
 
-func (c *Client) completion(r llm.Request) completion {
+func (c *Client) completion(r llm.Request, forced bool) completion {
 	m := completion{Model: c.wire.Model(), MaxCompletionTokens: c.maxOutput, ToolChoice: "required"}
+	if !forced {
+		m.ToolChoice = "auto"
+	}
 	if r.System != "" {
 		m.Messages = append(m.Messages, turn{"system", r.System})
 	}

@@ -6,7 +6,8 @@
 // to each schema that lies within its strict subset; a compatible server is
 // told neither, because several refuse what they don't know. Compatible
 // servers differ in what they enforce, and several return more than one call
-// when told not to: llm.Accept judges every reply in the same way.
+// when told not to, or refuse to be told to call: such a model is asked again
+// to choose. llm.Accept judges every reply in the same way.
 package openai
 
 import (
@@ -61,7 +62,7 @@ func (c *Client) Decide(ctx context.Context, r llm.Request) (llm.Decision, error
 	}
 	ctx, cancel := c.wire.Deadline(ctx, r.Timeout)
 	defer cancel()
-	answer, err := c.wire.Ask(ctx, c.completion(r))
+	answer, err := c.wire.AskForced(ctx, func(forced bool) any { return c.completion(r, forced) })
 	if err != nil {
 		return llm.Decision{}, err
 	}

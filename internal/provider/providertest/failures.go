@@ -54,6 +54,7 @@ var failures = []failing{
 	{name: "429 without Retry-After [voidllm 184]", reply: complaint(429, "rate_limit_error", "rate_limit_exceeded", "slow", nil), want: llm.RateLimited, again: true},
 	{name: "429 for an exhausted quota", reply: complaint(429, "insufficient_quota", "insufficient_quota", "quota", map[string]string{"Retry-After": "1"}), want: llm.QuotaExhausted, retryAfter: time.Second},
 	{name: "429 for a spend limit", reply: complaint(429, "rate_limit_error", "enforced_spend_limit_reached", "limit", nil), want: llm.QuotaExhausted},
+	{name: "429 for a contract's limit", reply: complaint(429, "rate_limit_error", "contract_spend_limit_reached", "limit", nil), want: llm.QuotaExhausted},
 	{name: "500", reply: complaint(500, "api_error", "server_error", "oops", nil), want: llm.ProviderError, again: true},
 	{name: "502 in HTML", reply: body(502, "text/html", "<html><h1>502 Bad Gateway</h1></html>"), want: llm.ProviderError, again: true},
 	{name: "503", reply: body(503, "text/plain", "busy"), want: llm.Overloaded, again: true},

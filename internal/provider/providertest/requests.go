@@ -30,7 +30,8 @@ func (s Subject) requests(t *testing.T) {
 		"refuse a picture that the vendor would refuse [claude-code 11181]":    s.refusesPicture,
 		"reach the API with and without the version in the base URL":           s.baseURLs,
 		"send no credential where there is none":                               s.noKey,
-		"ask a model that always thinks without force [oh-my-pi 341 and 6589]": s.alwaysThinks,
+		"ask a model that always thinks without force [oh-my-pi 341 and 6589]": s.choosesFreely,
+		"know the models that always think":                                    s.knowsWhoChoosesFreely,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,13 +215,10 @@ func (s Subject) noKey(t *testing.T) {
 }
 
 // R-PLAN-3: without force the reply is judged as always.
-func (s Subject) alwaysThinks(t *testing.T) {
-	if s.Shape.Provider != "anthropic" {
-		return // OpenAI's models reason and take a forced call
-	}
+func (s Subject) choosesFreely(t *testing.T) {
 	none := find(t, Recordings(s.Shape), "no call")
 	w := s.world(t, nil, s.good(t))
-	w.vendor.AlwaysThinks = true
+	w.vendor.Unforceable = true
 	r := Request()
 	for i := range 2 {
 		r.Key = fmt.Sprintf("decision %d", i)
@@ -236,4 +234,19 @@ func (s Subject) alwaysThinks(t *testing.T) {
 	r.Key = "decision without a call"
 	_, err := w.caller.Decide(t.Context(), r)
 	s.check(t, llm.Decision{}, err, none.Want)
+}
+
+// Models that the vendor's documents name are not asked in vain.
+func (s Subject) knowsWhoChoosesFreely(t *testing.T) {
+	if s.Shape.Provider != "anthropic" {
+		return // no model of OpenAI's is known to refuse
+	}
+	for _, model := range []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"} {
+		w := s.world(t, func(c *provider.Config) { c.Model = model }, s.good(t))
+		w.vendor.Unforceable = true
+		s.ask(t, w, Request())
+		if n := len(w.vendor.Requests()); n != 1 {
+			t.Errorf("%s: the vendor was asked %d times, want once", model, n)
+		}
+	}
 }

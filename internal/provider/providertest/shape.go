@@ -18,6 +18,7 @@ type Shape struct {
 	Path            string
 	RequestIDHeader string
 	key             func(http.Header) string
+	version         func(http.Header) bool
 	read            func(body []byte) (Seen, error)
 	complain        func(kind, code, message string) string
 }
@@ -46,7 +47,10 @@ type SeenTool struct {
 // Anthropic is the Messages API.
 var Anthropic = Shape{
 	Provider: "anthropic", Path: "/v1/messages", RequestIDHeader: "Request-Id",
-	key:  func(h http.Header) string { return h.Get("X-Api-Key") },
+	key: func(h http.Header) string { return h.Get("X-Api-Key") },
+	version: func(h http.Header) bool {
+		return slices.Contains([]string{"2023-06-01", "2026-10-21"}, h.Get("Anthropic-Version"))
+	},
 	read: readMessages,
 	complain: func(kind, code, message string) string {
 		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q,"details":{"error_code":%q}},"request_id":"req_body"}`, kind, message, code)
@@ -60,7 +64,8 @@ var OpenAI = Shape{
 		key, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 		return key
 	},
-	read: readCompletions,
+	version: func(http.Header) bool { return true },
+	read:    readCompletions,
 	complain: func(kind, code, message string) string {
 		return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
 	},

@@ -25,9 +25,9 @@ type Vendor struct {
 	shape Shape
 	key   secret.String
 
-	// AlwaysThinks makes it a model that can't have thinking turned off. Set
-	// before use.
-	AlwaysThinks bool
+	// Unforceable makes it a model that always thinks and takes no forced
+	// call. Set before use.
+	Unforceable bool
 
 	mu    sync.Mutex
 	reply func(Seen) Reply // guarded by mu
@@ -116,13 +116,13 @@ func (v *Vendor) judge(r *http.Request, body []byte) Reply {
 		return refuse(http.StatusNotFound, "not_found_error", "no such path")
 	case v.shape.key(r.Header) != v.key.Reveal():
 		return refuse(http.StatusUnauthorized, "authentication_error", "wrong key "+v.shape.key(r.Header))
-	case v.shape.Provider == "anthropic" && r.Header.Get("Anthropic-Version") != "2023-06-01":
+	case !v.shape.version(r.Header):
 		return refuse(http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") || err != nil:
 		return refuse(http.StatusBadRequest, "invalid_request_error", "the request is malformed")
-	case v.AlwaysThinks && seen.Thinking == "disabled":
-		return refuse(http.StatusBadRequest, "invalid_request_error", `"thinking.type.disabled" is not supported for this model`)
-	case v.AlwaysThinks && seen.Forced:
+	case v.Unforceable && seen.Thinking == "disabled":
+		return refuse(http.StatusBadRequest, "invalid_request_error", `"thinking.type.disabled" is not supported for this model.`)
+	case v.Unforceable && seen.Forced:
 		return refuse(http.StatusBadRequest, "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return v.reply(seen)
