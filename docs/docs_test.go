@@ -31,7 +31,8 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// sources returns the module's Go files by path: tests, or everything else.
+// sources returns the module's Go files by path: tests, or everything else
+// but the rooms for tests (whose names end in "test").
 func sources(t *testing.T, tests bool) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -41,6 +42,8 @@ func sources(t *testing.T, tests bool) map[string]string {
 		case err != nil:
 			return err
 		case d.IsDir() && name != "." && (base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".")):
+			return fs.SkipDir
+		case d.IsDir() && !tests && strings.HasSuffix(base, "test"):
 			return fs.SkipDir
 		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") != tests:
 			return nil
