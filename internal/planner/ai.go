@@ -48,9 +48,9 @@ func NewAI(caller llm.ToolCaller, opts Options) *AI {
 	return &AI{caller: caller, opts: opts}
 }
 
-// Plan builds the prompt, asks once, and checks the answer against the offered
-// tools once more, because a transport is not to be trusted either. It repeats
-// nothing: retries belong to the caller that it was given.
+// Plan builds the prompt, asks once, and puts the answer through the one
+// acceptance again, because a transport is to be trusted as little as a model.
+// It repeats nothing: retries belong to the caller that it was given.
 func (p *AI) Plan(ctx context.Context, in Input) (Proposal, error) {
 	request, err := p.request(in)
 	if err != nil {
@@ -60,14 +60,14 @@ func (p *AI) Plan(ctx context.Context, in Input) (Proposal, error) {
 	if err != nil {
 		return Proposal{}, llm.AsUnavailable(err)
 	}
-	call, err := tools.Check(d.Call.Tool, d.Call.Arguments)
+	accepted, err := llm.Accept(tools, llm.Reply{
+		Calls: []llm.RawCall{{Name: d.Call.Tool, Arguments: d.Call.Arguments}},
+		Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID,
+	})
 	if err != nil {
-		return Proposal{}, &llm.Unavailable{
-			Reason: llm.InvalidArguments, Detail: "the decision that arrived does not fit the tools that were offered",
-			Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID, Err: err,
-		}
+		return Proposal{}, err
 	}
-	return Proposal{Call: call, Usage: d.Usage, Provider: d.Provider, Model: d.Model,
+	return Proposal{Call: accepted.Call, Usage: d.Usage, Provider: d.Provider, Model: d.Model,
 		ProviderRequestID: d.ProviderRequestID, StepIndex: d.StepIndex}, nil
 }
 

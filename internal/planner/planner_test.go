@@ -111,10 +111,10 @@ func TestWhatIsNoDecisionIsUnavailable(t *testing.T) {
 		"a typed failure stays as it is":       {model{err: &llm.Unavailable{Reason: llm.RateLimited, RetryAfter: time.Second}}, llm.RateLimited},
 		"any other error is a transport fault": {model{err: errors.New("reset")}, llm.Transport},
 		"a deadline is a timeout":              {model{err: context.DeadlineExceeded}, llm.Timeout},
-		"a tool that was not offered":          {model{decision: llm.Decision{Call: call("shell", `{}`)}}, llm.InvalidArguments},
+		"a tool that was not offered":          {model{decision: llm.Decision{Call: call("shell", `{}`)}}, llm.UnknownTool},
 		"arguments that break the schema":      {model{decision: llm.Decision{Call: call("tap", `{"ref":5}`)}}, llm.InvalidArguments},
 		"no arguments at all":                  {model{decision: llm.Decision{Call: call("wait", ``)}}, llm.InvalidArguments},
-		"the zero decision":                    {model{}, llm.InvalidArguments},
+		"the zero decision":                    {model{}, llm.UnknownTool},
 	} {
 		p, err := planner.NewAI(&c.m, planner.Options{}).Plan(t.Context(), input())
 		var u *llm.Unavailable

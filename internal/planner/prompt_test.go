@@ -67,7 +67,6 @@ func TestUserPromptGolden(t *testing.T) {
 		got := planner.UserPrompt(in, "0123456789abcdef", planner.DefaultSceneBudget, planner.DefaultWindow)
 		golden(t, "prompt_"+name+".txt", got)
 	}
-	golden(t, "system.txt", planner.SystemPrompt)
 }
 
 func golden(t *testing.T, name, got string) {

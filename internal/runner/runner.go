@@ -25,8 +25,9 @@
 // more of tokens than its budget says. Wall time also cuts a hanging call; an
 // action cut that way is indeterminate. The same call on the same scene earns
 // a warning the third time and ends the task as stuck the fifth, and so do
-// eight steps in a row that changed nothing. A claim of success counts only if
-// its evidence is on the screen at that moment.
+// eight steps in a row that changed nothing; a screen that never rests, such as
+// one with a running clock, hides both, and there the budgets are what ends. A
+// claim of success counts only if its evidence is on the screen at that moment.
 //
 // # What is authoritative
 //
@@ -34,8 +35,9 @@
 // ErrCancelled) are believed. An action whose outcome nobody knows ends the
 // attempt as indeterminate and is never repeated. The Runner keeps nothing on
 // disk; after a crash its host knows from Permit and Record how far it came.
-// Times in events are of the injected clock; no decision depends on a clock
-// but the wall time budget, which this process alone measures.
+// Times in events are of the injected clock, which also tells when the wall
+// time is used up; the cut of a hanging call is by the process's own timer. No
+// other machine's clock plays a part, so skew can't matter here.
 package runner
 
 import (

@@ -194,6 +194,25 @@ func TestThePolicyIsAskedBeforeTheDeviceIsTouched(t *testing.T) {
 	}
 }
 
+// An app lock refuses what acts in another app, and lets the task leave it.
+func TestALockedTaskCanLeaveAForeignApp(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]move{
+		"by the home key":           propose("key", `{"key":"home"}`),
+		"by going back":             propose("key", `{"key":"back"}`),
+		"by opening an app it may":  open(sim.Contacts),
+		"by giving up":              propose("fail", `{"reason":"lost"}`),
+		"by waiting for it to pass": propose("wait", `{"ms":100}`),
+	} {
+		w := newWorld(t)
+		w.task.AppLock = []string{sim.Home, sim.Contacts}
+		w.play(on("tap", "Settings"), on("tap", "Wi-Fi"), way)
+		if e := w.host.events; e[0].Outcome != runner.Done || e[1].Verdict.Rule != "app_lock" || e[2].Outcome == runner.TurnedDown {
+			t.Errorf("%s: events %+v", name, e)
+		}
+	}
+}
+
 // fresh is the same task in a new world.
 func (w *world) fresh() *world {
 	f := newWorld(w.T)

@@ -93,6 +93,47 @@ func TestTheDemoTaskCanBeDone(t *testing.T) {
 	}
 }
 
+func TestListsScrollBothWaysAndStopAtTheirEnds(t *testing.T) {
+	t.Parallel()
+	down := device.Swipe{From: up.To, To: up.From}
+	h := pickUp(t, sim.Options{})
+	h.do(device.OpenApp{Package: sim.Contacts})
+	top := h.look().Hash
+	if h.do(down); h.look().Hash != top {
+		t.Error("scrolled above the first row")
+	}
+	h.do(up, up, up, up, up)
+	bottom := h.look().Hash
+	if h.do(up); h.look().Hash != bottom || !h.shows("Valerie Thomas") {
+		t.Error("scrolled below the last row")
+	}
+	if h.do(down, down, down); h.look().Hash != top {
+		t.Error("not back at the top")
+	}
+}
+
+func TestAnAddressOpensTheBrowser(t *testing.T) {
+	t.Parallel()
+	h := pickUp(t, sim.Options{})
+	h.do(device.OpenURL{URL: "https://example.com/"})
+	if s := h.look(); s.App != sim.Browser || !h.shows("https://example.com/") {
+		t.Errorf("shows %+v", s)
+	}
+}
+
+func TestAContactNeedsAName(t *testing.T) {
+	t.Parallel()
+	h := pickUp(t, sim.Options{})
+	before := len(h.phone.Names())
+	h.do(device.OpenApp{Package: sim.Contacts})
+	h.tap("New contact")
+	h.enter("Name", "  ")
+	h.tap("Save")
+	if !h.shows("Name is missing") || len(h.phone.Names()) != before {
+		t.Errorf("names %v", h.phone.Names())
+	}
+}
+
 func TestTextIsWrittenAndDeletedByCharacter(t *testing.T) {
 	t.Parallel()
 	h := pickUp(t, sim.Options{})
