@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +26,7 @@ func (p *program) decisionList() *cobra.Command {
 		if bodies {
 			query.Set("bodies", "true")
 		}
-		decisions, err := cl.decisions(p, args[0], query, limit)
+		decisions, err := cl.decisions(p.ctx, args[0], query, limit)
 		if err != nil {
 			return err
 		}
@@ -47,11 +48,11 @@ func (p *program) decisionList() *cobra.Command {
 }
 
 // decisions reads up to limit decisions of a task.
-func (c *client) decisions(p *program, task string, query url.Values, limit int) ([]operators.Decision, error) {
+func (c *client) decisions(ctx context.Context, task string, query url.Values, limit int) ([]operators.Decision, error) {
 	all := []operators.Decision{}
 	err := pages(limit, query, func(query url.Values) (string, int, error) {
 		var page operators.DecisionPage
-		err := c.get(p.ctx, operators.TaskPath(task, "decisions"), query, &page)
+		err := c.get(ctx, operators.TaskPath(task, "decisions"), query, &page)
 		all = append(all, page.Decisions...)
 		return page.NextCursor, len(page.Decisions), err
 	})

@@ -33,7 +33,7 @@ func usageError(format string, args ...any) error {
 }
 
 // storageCodes are the faults of a store, whatever their kind.
-var storageCodes = []string{"storage_full", "database_locked", "database_in_use", "database_damaged", "database_newer", "database_unusable"}
+var storageCodes = []string{"storage_full", "database_locked", "database_in_use", "not_a_database", "database_newer", "database_unwritable", "database_on_network_disk", "host_storage"}
 
 // verdict turns the error of a command into its exit code and its sentence.
 func verdict(ctx context.Context, err error) (code int, sentence string) {

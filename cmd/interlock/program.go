@@ -18,7 +18,7 @@ import (
 type program struct {
 	ctx    context.Context // of the whole run; cancelled with errInterrupted
 	cancel context.CancelCauseFunc
-	drain  drain
+	drain  *drain
 
 	in          io.Reader
 	out, err    io.Writer
@@ -32,7 +32,7 @@ type program struct {
 }
 
 func newProgram() *program {
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), settings: &settings{}}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), settings: &settings{}, drain: &drain{}}
 	p.outTerminal, p.errTerminal = showsColour(os.Stdout), showsColour(os.Stderr)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	return p
@@ -115,7 +115,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
-	root.AddCommand(p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.configCommand(), p.doctorCommand(), p.versionCommand())
 	return root
 }
 

@@ -28,3 +28,9 @@ func OpenDevice(c DeviceConfig) (device.Driver, error) {
 	}
 	return sim.New(sim.Options{ID: c.ID, Screenshots: true, ImageEdge: c.ImageMaxEdge, Latency: c.Latency}), nil
 }
+
+// DemoGoal is a task that the simulated phone can carry out.
+const DemoGoal = sim.DemoGoal
+
+// DemoApps are the packages that it needs.
+func DemoApps() []string { return sim.DemoApps() }

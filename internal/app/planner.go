@@ -2,8 +2,11 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
+	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"interlock/internal/fault"
@@ -113,4 +116,23 @@ func (p Planner) scripted() (llm.ToolCaller, error) {
 		return scripted.Load(bytes.NewReader(demoScript))
 	}
 	return scripted.Open(p.Script)
+}
+
+// vendorAddresses are those that the clients use by themselves.
+var vendorAddresses = map[string]string{Anthropic: "https://api.anthropic.com", OpenAI: "https://api.openai.com"}
+
+// Address is where the provider's client connects to, and whether by TLS; ""
+// where no provider is set up or it needs no network.
+func (p Planner) Address() (hostPort string, secure bool) {
+	name, _ := p.Named()
+	base := cmp.Or(p.BaseURL, vendorAddresses[name])
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return "", false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port), u.Scheme == "https"
 }

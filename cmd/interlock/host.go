@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"interlock/internal/app"
+	"interlock/internal/fault"
+)
+
+func (p *program) hostCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "host",
+		Short: "run tasks on this machine's devices; the commands below it run the fleet",
+		Long: `Enrolls this machine at the server, once, with a one-use token, and runs tasks
+on its devices until it is stopped. The first Ctrl-C finishes what runs, the
+second gives it back. The commands below are for operators.`,
+	}
+	p.settingFlags(c, forHost|forProvider)
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(c, args[0])
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := p.load(c, forHost); err != nil {
+			return err
+		}
+		return p.runHost()
+	}
+	c.AddCommand(p.fleetCommands()...)
+	return c
+}
+
+func (p *program) runHost() error {
+	config := p.settings.host
+	config.Version, config.Planner, config.Logger = version, p.settings.planner, p.logger()
+	h, err := app.NewHost(p.ctx, config, p.settings.enrolToken)
+	switch {
+	case errors.Is(err, errNotEnrolled):
+		return fault.New(fault.Unauthenticated, "host_not_enrolled", "this machine is not enrolled; make a token with: interlock host token create, then run: interlock host --enroll-token-file FILE")
+	case err != nil:
+		return err
+	}
+	p.onFirstSignal(h.Drain)
+	config.Logger.Info("host is running", "host", h.ID(), "server", config.Server, "devices", len(config.Devices), "transport", config.Planner.Transport)
+	return h.Run(p.ctx)
+}
+
+var errNotEnrolled = fault.New(fault.Unauthenticated, "host_not_enrolled", "")

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"interlock": main})
+}
+
+// TestTranscripts runs the program as a person would; testdata holds one file
+// a subject. R-RUN-1
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", RequireExplicitExec: true,
+		Setup: isolate,
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles},
+	})
+}
+
+// isolate gives a script a free port and folders of its own.
+func isolate(env *testscript.Env) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	address := l.Addr().String()
+	env.Setenv("ADDRESS", address)
+	env.Setenv("INTERLOCK_LISTEN", address)
+	env.Setenv("INTERLOCK_SERVER", "http://"+address)
+	env.Setenv("INTERLOCK_STATE_DIR", filepath.Join(env.WorkDir, "state"))
+	env.Setenv("TMPDIR", env.WorkDir)
+	return nil
+}
+
+// exitCode runs a command that must end with the code: code 2 interlock …
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code NUMBER COMMAND [ARGUMENT...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// patience bounds every wait of a script.
+const patience = 30 * time.Second
+
+// await asks done until it is true.
+func await(ts *testscript.TestScript, what string, done func(context.Context) bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done(ctx) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ts.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// awaitReady waits until the server of the script serves.
+func awaitReady(ts *testscript.TestScript, _ bool, _ []string) {
+	address := "http://" + ts.Getenv("ADDRESS") + "/readyz"
+	await(ts, address, func(ctx context.Context) bool {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		ts.Check(err)
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		reply.Body.Close()
+		return reply.StatusCode == http.StatusOK
+	})
+}
+
+// awaitFile waits until a file exists and is not empty.
+func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	await(ts, name, func(context.Context) bool {
+		info, err := os.Stat(name)
+		return err == nil && info.Size() > 0
+	})
+}
+
+// limitFiles runs a command under a limit of the size of files, in KiB, which
+// is what a full disk looks like to it: limit CODE KIB COMMAND…
+func limitFiles(ts *testscript.TestScript, _ bool, args []string) {
+	line := fmt.Sprintf(`trap "" XFSZ; ulimit -f %s; exec "$@"`, args[1])
+	exitCode(ts, false, append([]string{args[0], "bash", "-c", line, "limited"}, args[2:]...))
+}
+
+// TestEverySettingIsDocumented keeps docs/settings.md and the table together.
+func TestEverySettingIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range (&settings{}).table() {
+		if !strings.Contains(string(page), "`"+row.name+"`") {
+			t.Errorf("docs/settings.md has no row for %s", row.name)
+		}
+	}
+}
