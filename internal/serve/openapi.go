@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,7 +18,7 @@ const BearerScheme = "bearer"
 // NewDocument returns an OpenAPI 3.1 document without operations, whose
 // components know the bearer scheme and how our own types look in JSON.
 func NewDocument(title, version, about string) *huma.OpenAPI {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[llm.Count](), reflect.TypeFor[tokenCount]())
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -28,6 +29,16 @@ func NewDocument(title, version, about string) *huma.OpenAPI {
 		},
 		Security: []map[string][]string{{BearerScheme: {}}},
 	}
+}
+
+// renamed are types whose name alone, outside their package, says too little.
+var renamed = map[string]string{"problem.Decision": "FailedDecision", "policy.Document": "Policy", "tool.Spec": "ToolSpec"}
+
+func schemaName(t reflect.Type, hint string) string {
+	if name, ok := renamed[strings.TrimPrefix(t.String(), "*")]; ok {
+		return name
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // tokenCount is how an llm.Count looks: null where the provider reported none.

@@ -21,7 +21,7 @@ func (d *Door) mountDecisions(api huma.API) {
 const maxBodies = 20
 
 type listDecisionsInput struct {
-	aTask
+	ID      string `path:"id" maxLength:"64"`
 	Attempt int    `query:"attempt" minimum:"1" doc:"left out: all"`
 	Bodies  bool   `query:"bodies" doc:"with prompts and tools; pages then hold at most 20"`
 	Limit   int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
@@ -61,9 +61,9 @@ func (d *Door) listDecisions(ctx context.Context, o operator, in *listDecisionsI
 }
 
 type aDecision struct {
-	aTask
-	Attempt   int `path:"attempt" minimum:"1"`
-	StepIndex int `path:"step_index" minimum:"0"`
+	ID        string `path:"id" maxLength:"64"`
+	Attempt   int    `path:"attempt" minimum:"1"`
+	StepIndex int    `path:"step_index" minimum:"0"`
 }
 
 func (d *Door) getDecision(ctx context.Context, o operator, in *aDecision) (*reply[Decision], error) {

@@ -55,7 +55,7 @@ func (d *Door) revokeHost(ctx context.Context, o operator, in *aHost) (*reply[Ho
 }
 
 type plannerInput struct {
-	aHost
+	ID   string `path:"id" maxLength:"64"`
 	Body PlannerGrant
 }
 
@@ -65,7 +65,7 @@ func (d *Door) setPlanner(ctx context.Context, o operator, in *plannerInput) (*r
 }
 
 type drainInput struct {
-	aHost
+	ID   string `path:"id" maxLength:"64"`
 	Body DrainRequest
 }
 

@@ -31,6 +31,7 @@ func formats() map[string]huma.Format {
 // look in JSON.
 func (d *Door) describeTypes() {
 	d.doc.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[ShownOnce](), reflect.TypeFor[serve.SecretText]())
+	d.doc.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[failure](), reflect.TypeFor[problem.Problem]())
 }
 
 // reply is an answer with a body.
@@ -55,7 +56,10 @@ func op(route, id, summary string) huma.Operation {
 // add registers one operation. Its failures become problems here, with the
 // request's id; the cause goes to the log.
 func add[I, O any](d *Door, api huma.API, o huma.Operation, h func(context.Context, operator, *I) (*O, error)) {
-	o.Responses = map[string]*huma.Response{"default": serve.ProblemResponse(d.doc)}
+	if o.Responses == nil {
+		o.Responses = map[string]*huma.Response{}
+	}
+	o.Responses["default"] = serve.ProblemResponse(d.doc)
 	huma.Register(api, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := h(ctx, operatorOf(ctx), in)
 		if err != nil {

@@ -97,7 +97,7 @@ func (d *Door) getTask(ctx context.Context, o operator, in *aTask) (*reply[Task]
 }
 
 type cancelInput struct {
-	aTask
+	ID   string `path:"id" maxLength:"64"`
 	Body *CancelRequest
 }
 
@@ -111,7 +111,7 @@ func (d *Door) cancelTask(ctx context.Context, o operator, in *cancelInput) (*re
 }
 
 type retryInput struct {
-	aTask
+	ID  string `path:"id" maxLength:"64"`
 	Key string `header:"Idempotency-Key" required:"true" minLength:"1" maxLength:"200" pattern:"^[ -~]+$"`
 }
 
@@ -131,7 +131,7 @@ func (d *Door) listAttempts(ctx context.Context, o operator, in *aTask) (*reply[
 }
 
 type listEventsInput struct {
-	aTask
+	ID      string `path:"id" maxLength:"64"`
 	Attempt int    `query:"attempt" minimum:"1" doc:"left out: the latest"`
 	Limit   int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor  string `query:"cursor" maxLength:"64"`

@@ -18,17 +18,19 @@ func (d *Door) mountWatch(api huma.API) {
 	o := op("GET "+PathTasks+"/{id}/watch", "watch-task", "Follow a task until it ends, as server-sent events")
 	o.Description = "For each change come the new steps (event: step, with an id), then the task (event: task). After a task that has ended the stream closes. " +
 		"A first watch starts with the first attempt; one that sends Last-Event-ID goes on behind that step. Comment lines are signs of life."
+	o.Responses = map[string]*huma.Response{"200": {Description: "the events",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	add(d, api, o, d.watch)
 }
 
 type watchInput struct {
-	aTask
+	ID          string `path:"id" maxLength:"64"`
 	LastEventID string `header:"Last-Event-ID" maxLength:"64"`
 }
 
 // stream is an answer that is written while it happens.
 type stream struct {
-	Body func(huma.Context) `contentType:"text/event-stream"`
+	Body func(huma.Context)
 }
 
 func (d *Door) watch(ctx context.Context, o operator, in *watchInput) (*stream, error) {
