@@ -133,16 +133,6 @@ func quoteAll(list []string) []string {
 
 func told(s string) string { return Quote(Cut(s, maxChangedRunes)) }
 
-// Quote puts s, which Clean made, between double quotes that it can't close.
-func Quote(s string) string {
-	if !strings.ContainsAny(s, `"\`) {
-		return `"` + s + `"`
-	}
-	return `"` + quoteEscapes.Replace(s) + `"`
-}
-
-var quoteEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
-
 func pick(b bool, yes, no string) string {
 	if b {
 		return yes

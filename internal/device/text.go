@@ -80,6 +80,16 @@ func Cut(s string, limit int) string {
 	return strings.TrimRight(s[:end], " ") + cutMark
 }
 
+// Quote puts s, which Clean made, between double quotes that it can't close.
+func Quote(s string) string {
+	if !strings.ContainsAny(s, `"\`) {
+		return `"` + s + `"`
+	}
+	return `"` + quoteEscapes.Replace(s) + `"`
+}
+
+var quoteEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
+
 // FirstCharacter returns the length in bytes of the first character of s as a
 // person sees it: a letter with its accents, a flag, an emoji with its skin
 // tone or a family of them. It is 0 only for "". It covers what keyboards
