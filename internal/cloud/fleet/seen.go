@@ -7,9 +7,12 @@ import (
 	"time"
 )
 
-// writeEvery is how often heartbeats reach the store: one statement serves all
-// that came since the last.
-const writeEvery = time.Second
+// Heartbeats reach the store once a second: one statement serves all that came
+// since the last.
+const (
+	writeEvery  = time.Second
+	writeWithin = 5 * time.Second
+)
 
 // maxBatch bounds one write; what is left goes with the next.
 const maxBatch = 5_000
@@ -96,15 +99,16 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-sweep.C:
 			s.forgetCredentials(ctx)
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			s.writeSeen(last)
+			s.writeSeen(ctx)
 			return nil
 		}
 	}
 }
 
+// writeSeen finishes what it began: a stop must not lose the batch in hand.
 func (s *Service) writeSeen(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
+	defer cancel()
 	batch := s.seen.take()
 	if len(batch) == 0 {
 		return
