@@ -16,5 +16,11 @@
 // testing/synctest bubble, with real HTTP over a network in memory.
 //
 // Numbers in brackets in the names of cases point to reports of users whose
-// gateway got it wrong, by project and number.
+// client or gateway got it wrong, by project and number. Known reports that
+// have no case, because we don't do what went wrong: empty arguments in a
+// history that is sent back and lost usage of a stream (we send one turn, and
+// don't stream), tool_choice none, and a forced call that follows from
+// forbidding parallel ones (every request says both). Names that a vendor
+// refuses or that collide once cleaned up can't be offered at all: see
+// tool.NewSet.
 package providertest

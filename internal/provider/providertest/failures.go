@@ -44,7 +44,7 @@ var failures = []failing{
 	{name: "400 for an exhausted balance", reply: complaint(400, "invalid_request_error", "", "Your credit balance is too low", nil), want: llm.QuotaExhausted},
 	{name: "400 of a content filter", reply: complaint(400, "invalid_request_error", "content_filter", "filtered", nil), want: llm.Refused},
 	{name: "400 for a full context window", reply: complaint(400, "invalid_request_error", "context_length_exceeded", "too long", nil), want: llm.BadRequest},
-	{name: "401 that echoes the key [litellm 18731]", reply: complaint(401, "authentication_error", "invalid_api_key", "Incorrect API key provided", nil), want: llm.Auth},
+	{name: "401 that echoes the key [litellm 18731 and 39385]", reply: complaint(401, "authentication_error", "invalid_api_key", "Incorrect API key provided", nil), want: llm.Auth},
 	{name: "402", reply: complaint(402, "billing_error", "", "pay", nil), want: llm.QuotaExhausted},
 	{name: "403", reply: complaint(403, "permission_error", "", "no", nil), want: llm.Auth},
 	{name: "404", reply: complaint(404, "not_found_error", "model_not_found", "no model", nil), want: llm.BadRequest},

@@ -35,7 +35,8 @@ type Vendor struct {
 }
 
 // NewVendor returns a fake that knows the key and answers each request with
-// the next of replies, and with the last once they are used up.
+// the next of replies, and with the last once they are used up. Give none only
+// where Answer is called before the first request.
 func NewVendor(shape Shape, key secret.String, replies ...Reply) *Vendor {
 	v := &Vendor{shape: shape, key: key}
 	v.reply = func(Seen) Reply { return replies[min(len(v.seen), len(replies))-1] }
@@ -43,6 +44,7 @@ func NewVendor(shape Shape, key secret.String, replies ...Reply) *Vendor {
 }
 
 // Answer makes the fake answer each request with what reply returns for it.
+// Reply is called for one request at a time.
 func (v *Vendor) Answer(reply func(Seen) Reply) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
