@@ -11,7 +11,7 @@ import (
 
 func (p *program) hostCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "host",
+		Use: "host", SuggestionsMinimumDistance: 2,
 		Short: "run tasks on this machine's devices; the commands below it run the fleet",
 		Long: `Enrolls this machine at the server, once, with a one-use token, and runs tasks
 on its devices until it is stopped. The first Ctrl-C finishes what runs, the

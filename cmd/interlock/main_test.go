@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"interlock": main})
+	testscript.Main(m, map[string]func(){"interlock": main, "hold": hold})
 }
 
 // TestTranscripts runs the program as a person would; testdata holds one file
@@ -28,7 +29,7 @@ func TestTranscripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", RequireExplicitExec: true,
 		Setup: isolate,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles, "capture": capture},
 	})
 }
 
@@ -67,6 +68,16 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// capture sets a variable to what a group of a regular expression matches in
+// the last standard output: capture NAME REGEXP
+func capture(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile("(?m)" + args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("no match for %s in stdout", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // patience bounds every wait of a script.

@@ -121,7 +121,7 @@ func (p *program) root() *cobra.Command {
 
 // group is a command that only holds others.
 func (p *program) group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs}
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])

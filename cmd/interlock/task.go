@@ -80,10 +80,31 @@ func (p *program) taskSubmit() *cobra.Command {
 		if err := cl.once(p.ctx, operators.PathTasks, s.key, s.task(args[0], time.Now()), &reply); err != nil {
 			return err
 		}
+		p.warnUnserved(cl, reply.Task)
 		return p.submitted(cl, reply, s.watch)
 	})
 	s.flags(c)
 	return c
+}
+
+// warnUnserved says so if no host offers a device that could serve the task
+// now. It is a courtesy: what it can't find out it doesn't mention.
+func (p *program) warnUnserved(cl *client, k operators.Task) {
+	var list operators.HostList
+	if k.Ended() || cl.get(p.ctx, operators.PathHosts, nil, &list) != nil {
+		return
+	}
+	for _, h := range list.Hosts {
+		if h.Status == "revoked" || (k.Device.HostID != "" && k.Device.HostID != h.ID) {
+			continue
+		}
+		for _, d := range h.Devices {
+			if (k.Device.DeviceID == "" || k.Device.DeviceID == d.ID) && (k.Device.Kind == "" || k.Device.Kind == d.Kind) {
+				return
+			}
+		}
+	}
+	p.notef("no host offers a device for it now; the task waits until one does\n")
 }
 
 // submitted shows the task that was made, and follows it if asked to.
