@@ -126,11 +126,16 @@ func (p *poller) send(ctx context.Context, q poll) {
 }
 
 // takeOver holds a new poll where the held one offers something else than is
-// true now.
+// true now. Where the held one may bring work yet, the new one asks for none,
+// and the next one for as much as is right then: two polls that both asked
+// would together bring more than there is room for.
 func (p *poller) takeOver(ctx context.Context) error {
 	now := p.h.offer()
 	if !p.holding || p.open > 1 || (now.Max == p.newest.offer.Max && slices.Equal(now.Idle, p.newest.offer.Idle)) {
 		return nil
+	}
+	if p.newest.offer.Max > 0 {
+		now.Max = 0
 	}
 	return p.hold(ctx, now)
 }

@@ -99,6 +99,13 @@ func (s *Server) Inject(verb string, n int, f Fault) {
 	}
 }
 
+// Mend drops the faults that still wait for a verb.
+func (s *Server) Mend(verb string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.faults, verb)
+}
+
 // Break makes every call go wrong, whatever is injected, until mended with nil.
 func (s *Server) Break(f Fault) {
 	s.mu.Lock()

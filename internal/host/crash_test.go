@@ -1,0 +1,5 @@
+package host_test
+
+const hostProcess = "INTERLOCK_TEST_HOST_PROCESS"
+
+func runHostProcess() {}
