@@ -1,0 +1,178 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"interlock/internal/store"
+)
+
+// Config says where the database is.
+type Config struct {
+	// Path of the database file; it is made if it does not exist, its folder
+	// is not.
+	Path string
+	// Now is the store's clock; nil: time.Now.
+	Now func() time.Time
+	// Logger gets what no caller waits for; nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Store is an open database. It implements the stores of cloud/fleet,
+// cloud/task, cloud/decision, usage and access, and audit.Log. It is safe for
+// concurrent use.
+type Store struct {
+	path   string
+	clock  clock
+	log    *slog.Logger
+	lock   fileLock
+	reads  *sql.DB
+	writer *writer
+	// prompts remembers what the next prompt of an attempt is packed against.
+	prompts *promptCache
+	stmts   sync.Map // query text -> *sql.Stmt on reads
+}
+
+// Open opens or makes the database, brings its schema up to date and starts
+// the writer. The caller closes the store. Failures that a person can mend are
+// those of package store.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	path, err := preparePath(cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	// Half the time of a commit, as durable; where there is no such call the
+	// engine syncs in its own way.
+	_, _ = sqlite.Fdatasync(true)
+	lock, err := takeLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, clock: newClock(cfg.Now), log: cfg.Logger, lock: lock, prompts: newPromptCache()}
+	if err := s.open(ctx); err != nil {
+		lock.release()
+		return nil, during("open the database", err)
+	}
+	return s, nil
+}
+
+// preparePath checks the place and makes the file, for its owner only: the
+// engine gives its other files the same mode.
+func preparePath(path string) (string, error) {
+	if path == "" {
+		return "", store.ErrPlace.Because(errors.New("no path"))
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", placed(err)
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", placed(err)
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	if overNetwork(folder) {
+		return "", store.ErrNetworkDisk
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", placed(err)
+	}
+	defer f.Close()
+	if err := f.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
+		return "", placed(err)
+	}
+	return path, nil
+}
+
+// placed names a failure to make or open a file.
+func placed(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return store.ErrFull.Because(err)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EROFS) {
+		return store.ErrPlace.Because(err)
+	}
+	return fmt.Errorf("open the database file: %w", err)
+}
+
+// source names the file and what each of its connections sets. The order
+// counts: auto_vacuum must come before the first write.
+func source(path string, pragmas ...string) string {
+	q := url.Values{"_pragma": append([]string{"busy_timeout(5000)", "trusted_schema(0)", "foreign_keys(1)"}, pragmas...)}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
+}
+
+func (s *Store) open(ctx context.Context) (err error) {
+	writes, err := sql.Open("sqlite", source(s.path, "auto_vacuum(2)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(1)",
+		"journal_size_limit(67108864)", "wal_autocheckpoint(0)", "cache_size(-65536)"))
+	if err != nil {
+		return err
+	}
+	writes.SetMaxOpenConns(1)
+	defer func() {
+		if err != nil {
+			writes.Close()
+		}
+	}()
+	if err := migrate(ctx, writes); err != nil {
+		return err
+	}
+	if s.reads, err = sql.Open("sqlite", source(s.path, "query_only(1)", "cache_size(-16384)")); err != nil {
+		return err
+	}
+	// More readers than processors only queue in another place.
+	s.reads.SetMaxOpenConns(2 + runtime.GOMAXPROCS(0))
+	s.reads.SetMaxIdleConns(2 + runtime.GOMAXPROCS(0))
+	s.writer, err = startWriter(writes, s.path+"-wal", s.clock, s.log)
+	if err != nil {
+		s.reads.Close()
+		return err
+	}
+	if err := s.restartLeases(ctx); err != nil {
+		s.reads.Close()
+		s.writer.close()
+		return err
+	}
+	return nil
+}
+
+// Close answers what is waiting, empties the write-ahead log and closes the
+// file. Calls after it fail with store.ErrClosed.
+func (s *Store) Close() error {
+	if !s.writer.stop() {
+		return nil
+	}
+	s.stmts.Range(func(_, stmt any) bool { stmt.(*sql.Stmt).Close(); return true })
+	return errors.Join(s.reads.Close(), s.writer.close(), s.lock.release())
+}
+
+// restartLeases starts every lease over, as the package comment says.
+func (s *Store) restartLeases(ctx context.Context) error {
+	return s.write(ctx, control, func(t *tx) error {
+		if _, err := t.exec(`UPDATE task SET lease_expires = ? + lease_span WHERE lease_expires > 0`, t.lease); err != nil {
+			return err
+		}
+		_, err := t.exec(`UPDATE device_lease SET free_at = ? + grace WHERE free_at > ?`, t.lease, t.lease)
+		return err
+	})
+}

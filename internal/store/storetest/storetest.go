@@ -1,0 +1,82 @@
+// Package storetest is the suite that every storage engine passes: what the
+// control plane's rooms may rely on, whatever keeps their records.
+//
+// Run opens a store of its own for each case. Cases are named as sentences and
+// say which requirement they prove; then a random sequence of calls is
+// compared with a model in memory, which is the plainest reading of the
+// interfaces' contracts. How many sequences are tried is rapid's own flag
+// (-rapid.checks), so the same code is the short run and the long one.
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"interlock/internal/access"
+	"interlock/internal/audit"
+	"interlock/internal/cloud/decision"
+	"interlock/internal/cloud/fleet"
+	"interlock/internal/cloud/task"
+	"interlock/internal/usage"
+)
+
+// Store is everything that an engine implements.
+type Store interface {
+	fleet.Store
+	task.Store
+	decision.Store
+	usage.Store
+	access.Store
+	audit.Log
+}
+
+// Harness is one empty store with its clock in the test's hands.
+type Harness struct {
+	Store
+	// Now is the store's clock, both for leases and for records.
+	Now func() time.Time
+	// Advance moves it forward.
+	Advance func(time.Duration)
+	// Reopen closes the store and opens the same data again.
+	Reopen func() Store
+}
+
+// testcase is one promise.
+type testcase struct {
+	promise string
+	holds   func(w *world)
+}
+
+// Run checks an engine. Open makes an empty store and closes it with t.
+func Run(t *testing.T, open func(t testing.TB) Harness) {
+	for _, area := range []struct {
+		name  string
+		cases []testcase
+	}{
+		{"enrolment and credentials", fleetCases},
+		{"submitting", submitCases},
+		{"claiming", claimCases},
+		{"leases", leaseCases},
+		{"results", resultCases},
+		{"events", eventCases},
+		{"decisions", decisionCases},
+		{"retention", retentionCases},
+		{"usage", usageCases},
+		{"access and audit", auditCases},
+		{"restart", restartCases},
+	} {
+		t.Run(area.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range area.cases {
+				t.Run(c.promise, func(t *testing.T) {
+					t.Parallel()
+					c.holds(newWorld(t, open(t)))
+				})
+			}
+		})
+	}
+	t.Run("any sequence of calls is answered as the model says", func(t *testing.T) {
+		t.Parallel()
+		compareWithModel(t, open)
+	})
+}
