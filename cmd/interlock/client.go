@@ -272,7 +272,7 @@ func (c *client) watch(ctx context.Context, path, lastID string, do func(event s
 }
 
 // errStreamEnded says that a watch was cut; it is picked up where it ended.
-var errStreamEnded = errors.New("the stream ended")
+var errStreamEnded = fault.New(fault.Unavailable, "stream_ended", "the server ends the watch before the task has ended; look at it with: interlock task show").Retry(0)
 
 // message is one server-sent event while its lines arrive.
 type message struct {

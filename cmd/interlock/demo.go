@@ -134,8 +134,6 @@ func (d *demo) run(ctx context.Context, once bool, conclude func(demoReport) err
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	stopped := make(chan struct{})
-	d.onFirstSignal(func() { close(stopped) })
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.Run(ctx) })
 	group.Go(func() error {
@@ -145,11 +143,7 @@ func (d *demo) run(ctx context.Context, once bool, conclude func(demoReport) err
 			return err
 		}
 		if !once {
-			d.invite()
-			select {
-			case <-stopped:
-			case <-ctx.Done():
-			}
+			d.stay(ctx)
 		}
 		return conclude(report)
 	})
@@ -180,7 +174,7 @@ func (d *demo) pace() time.Duration {
 // runTask runs the demo's task and reads back what the server knows of it.
 func (d *demo) runTask(ctx context.Context) (demoReport, error) {
 	d.introduce()
-	spec := operators.TaskSpec{Goal: app.DemoGoal, AppLock: app.DemoApps()}
+	spec := operators.TaskSpec{Goal: app.DemoGoal, AppLock: app.DemoApps(), MaxAttempts: 1}
 	var submitted operators.SubmitReply
 	if err := d.client.once(ctx, operators.PathTasks, "", spec, &submitted); err != nil {
 		return demoReport{}, err
@@ -201,7 +195,7 @@ func (d *demo) introduce() {
 		name += ", model " + d.plan.Model
 	}
 	if name == app.Scripted {
-		name += ": a rehearsal without a model; set OPENAI_API_KEY or ANTHROPIC_API_KEY, and AI_PLANNER_MODEL, for a real one"
+		name += ": a rehearsal without a model"
 	}
 	transport := "cloud: the host asks the server for each decision and holds no key"
 	if !d.plan.Cloud() {
@@ -209,6 +203,9 @@ func (d *demo) introduce() {
 	}
 	d.printf("%s\n\n", d.paint(strong, "A server, a host and a simulated phone in one process"))
 	d.fields("server", d.url+", with a scratch database that goes at the end", "provider", name, "transport", transport)
+	if d.plan.Provider == app.Scripted {
+		d.printf("\n%s\n", d.paint(faint, "For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, and AI_PLANNER_MODEL."))
+	}
 	d.printf("\n%s %s\n\n", d.paint(strong, "Task:"), app.DemoGoal)
 }
 
@@ -246,7 +243,7 @@ func (d *demo) printLog(r demoReport) {
 		d.printf("\n%s\n\n", d.paint(strong, "What the server's decision log holds of it, read back over the API:"))
 	}
 	for _, one := range r.Decisions {
-		d.printf("  %2d  %s  %s\n", one.StepIndex, d.paint(strong, fmt.Sprintf("%-10s", printable(one.Tool))), printable(shorten(string(one.Arguments), 90)))
+		d.printf("  %2d  %s  %s\n", one.StepIndex, d.paint(strong, fmt.Sprintf("%-10s", printable(one.Tool))), printable(shorten(string(one.Arguments), 70)))
 	}
 	d.printf("\nTokens: %s in, %s out", r.Usage.Input, r.Usage.Output)
 	if r.Provider == app.Scripted {
@@ -255,14 +252,25 @@ func (d *demo) printLog(r demoReport) {
 	d.printf("\n")
 }
 
-// invite says what can be done while the demo stays up.
+// stay says what can be done meanwhile, and returns at the first signal.
+func (d *demo) stay(ctx context.Context) {
+	stopped := make(chan struct{})
+	d.onFirstSignal(func() { close(stopped) })
+	d.invite()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+	}
+}
+
 func (d *demo) invite() {
+	program := os.Args[0]
 	d.printf("\n%s\n\n", d.paint(strong, "It stays up until Ctrl-C. In another terminal:"))
 	d.printf("  export INTERLOCK_SERVER=%s\n  export INTERLOCK_TOKEN=%s\n\n", d.url, d.token.Reveal())
 	for _, line := range []string{
-		`interlock task submit "` + app.DemoGoal + `" --watch`, "interlock task list", "interlock host list", "interlock audit list",
+		`task submit "` + app.DemoGoal + `" --watch`, "task list", "host list", "audit list",
 	} {
-		d.printf("  %s\n", line)
+		d.printf("  %s %s\n", program, line)
 	}
 	d.printf("\n  %s%s  and  %s\n", d.url, operators.PathOpenAPI, d.url+"/metrics")
 }

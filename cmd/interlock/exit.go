@@ -28,6 +28,9 @@ var errInterrupted = errors.New("interrupted")
 // errReported ends a command with exitFailed whose output has said why already.
 var errReported = errors.New("the output said why")
 
+// ourFault is the sentence for what nobody classified.
+const ourFault = "something went wrong on our side; run it again with --log-level debug and report its last lines"
+
 func usageError(format string, args ...any) error {
 	return fault.New(fault.Invalid, "usage", format, args...)
 }
@@ -49,7 +52,7 @@ func verdict(ctx context.Context, err error) (code int, sentence string) {
 	}
 	f := fault.Of(err)
 	if f.Code == "internal" {
-		return exitFailed, "something went wrong on our side; run it again with INTERLOCK_LOG_LEVEL=debug and report the last lines"
+		return exitFailed, ourFault
 	}
 	return exitOf(f), f.Detail
 }

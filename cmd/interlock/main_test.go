@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 }
 
 // TestTranscripts runs the program as a person would; testdata holds one file
-// a subject. R-RUN-1
+// a subject: decided through the server and directly (R-PLAN-4, R-CLOUD-7),
+// the stub (R-PLAN-6), a task's whole life (R-CLOUD-10), its decisions read
+// back (R-CLOUD-8), and who changed what (R-GOV-0).
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -113,12 +115,16 @@ func awaitReady(ts *testscript.TestScript, _ bool, _ []string) {
 	})
 }
 
-// awaitFile waits until a file exists and is not empty.
+// awaitFile waits until a file exists and has content, which matches where an
+// expression is given: appears FILE [REGEXP]
 func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
-	name := ts.MkAbs(args[0])
-	await(ts, name, func(context.Context) bool {
-		info, err := os.Stat(name)
-		return err == nil && info.Size() > 0
+	name, want := ts.MkAbs(args[0]), regexp.MustCompile(".")
+	if len(args) > 1 {
+		want = regexp.MustCompile(args[1])
+	}
+	await(ts, strings.Join(args, " "), func(context.Context) bool {
+		content, err := os.ReadFile(name)
+		return err == nil && want.Match(content)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -90,8 +91,16 @@ func (p *program) signalled() {
 	gently()
 }
 
-// execute runs one command line and returns the exit code.
-func (p *program) execute(args []string) int {
+// execute runs one command line and returns the exit code. A defect of ours
+// ends it with one sentence too; the debug level shows where it was.
+func (p *program) execute(args []string) (code int) {
+	defer func() {
+		if defect := recover(); defect != nil {
+			code = exitFailed
+			fmt.Fprintln(p.err, "interlock: "+ourFault)
+			p.logger().Debug("panic", "value", defect, "stack", string(debug.Stack()))
+		}
+	}()
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(p.in)
@@ -102,6 +111,9 @@ func (p *program) execute(args []string) int {
 		return exitOK
 	}
 	code, sentence := verdict(p.ctx, err)
+	if sentence == ourFault {
+		p.logger().Debug("failed", "error", err)
+	}
 	if sentence != "" {
 		fmt.Fprintln(p.err, "interlock: "+sentence)
 	}
@@ -115,7 +127,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
-	root.AddCommand(p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.configCommand(), p.doctorCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.statusCommand(), p.configCommand(), p.doctorCommand(), p.versionCommand())
 	return root
 }
 

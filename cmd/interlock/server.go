@@ -49,6 +49,9 @@ func (p *program) runServer() error {
 		return errors.Join(err, server.Close())
 	}
 	provider, _ := s.planner.Named()
+	if provider == "" || !s.planner.Enabled {
+		config.Logger.Warn("no provider is set up, so every decide is answered planner_not_configured; set a provider's key and AI_PLANNER_MODEL if hosts are to decide through this server")
+	}
 	config.Logger.Info("server is running", "operators", server.OperatorsURL(), "hosts", server.HostsURL(),
 		"database", config.Database, "provider", provider, "version", version)
 	return p.serve(server)

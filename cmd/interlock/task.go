@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"interlock/internal/fault"
 	"interlock/internal/policy"
 	"interlock/internal/serve/operators"
 )
@@ -295,14 +296,14 @@ func (p *program) follow(cl *client, id string) error {
 		if next != lastID {
 			lastID, broken = next, 0
 		}
-		if errors.Is(err, errStreamEnded) && p.ctx.Err() == nil && broken < maxBroken {
-			broken++
-			pause(p.ctx, time.Second)
-			continue
+		if err == nil || last.Ended() {
+			break
 		}
-		if err != nil {
+		cut := errors.Is(err, errStreamEnded) || (last.ID != "" && fault.KindOf(err) == fault.Unavailable)
+		if broken++; !cut || p.ctx.Err() != nil || broken > maxBroken {
 			return err
 		}
+		pause(p.ctx, time.Second)
 	}
 	if last.State != "succeeded" {
 		return errReported
@@ -310,8 +311,9 @@ func (p *program) follow(cl *client, id string) error {
 	return nil
 }
 
-// maxBroken is how often a watch is picked up again without news between.
-const maxBroken = 5
+// maxBroken is how often a watch is picked up again without news between: a
+// server that restarts is back within that.
+const maxBroken = 30
 
 // pause waits for d or the end of ctx.
 func pause(ctx context.Context, d time.Duration) {

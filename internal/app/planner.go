@@ -44,8 +44,9 @@ type Planner struct {
 	OpenAIKey    secret.String
 	Script       string // path of the scripted provider's rules; "": the built-in ones, which know the demo's task
 
-	// HTTP carries a provider's requests; nil: the client's own.
-	HTTP http.RoundTripper
+	// For tests.
+	HTTP    http.RoundTripper // carries a provider's requests; nil: the client's own
+	Dialect provider.Dialect  // "": by the address
 }
 
 // Cloud reports whether decisions go through the server.
@@ -87,7 +88,7 @@ func (p Planner) Caller() (llm.ToolCaller, error) {
 }
 
 func (p Planner) config(key secret.String) provider.Config {
-	return provider.Config{BaseURL: p.BaseURL, Key: key, Model: p.Model, Timeout: p.Timeout, Transport: p.HTTP}
+	return provider.Config{BaseURL: p.BaseURL, Key: key, Model: p.Model, Timeout: p.Timeout, Transport: p.HTTP, Dialect: p.Dialect}
 }
 
 // errNoProvider is for those who can't do without.

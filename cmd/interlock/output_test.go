@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What strangers and models wrote can't steer the terminal.
+func TestNoControlCharacterReachesTheTerminal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		var out strings.Builder
+		rows := table{head: []string{"A", "B"}}
+		rows.add(text, "end")
+		rows.print(&out, "none")
+		for _, r := range strings.TrimSuffix(out.String(), "\n") {
+			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0) {
+				t.Fatalf("%q prints as %q", text, out.String())
+			}
+		}
+		if got := strings.Count(out.String(), "\n"); got != 2 {
+			t.Fatalf("%q prints as %d lines, want the head and one row", text, got)
+		}
+	})
+}
+
+func TestColumnsWithoutContentAreDropped(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	rows := table{head: []string{"A", "B", "C"}}
+	rows.add("1", "-", "x")
+	rows.add("22", "-", "-")
+	rows.drop("-")
+	rows.print(&out, "none")
+	if want := "A   C\n1   x\n22  -\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
