@@ -81,11 +81,11 @@ func (f failure) GetHeaders() http.Header {
 	return h
 }
 
-// The library makes its own refusals (a body that breaks the schema, an
-// unknown query) through these two hooks, which are its only way to say them
-// as a problem. They hold for the process; nothing else here uses the library
-// to answer requests.
+// The library's settings for the process; nothing else here uses it to answer
+// requests. It makes its own refusals (a body that breaks the schema, an
+// unknown query) through the two hooks, its only way to say them as a problem.
 func init() {
+	huma.ValidateStrictCasing = true // as the codec: "Goal" is not "goal"
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		return refusal(context.Background(), status, errs)
 	}
