@@ -15,9 +15,6 @@ import (
 	"interlock/internal/fault"
 )
 
-// bodyTimeout bounds how long a body may take to arrive.
-const bodyTimeout = 30 * time.Second
-
 // Decode reads the body of r, one JSON value of at most limit bytes, into v.
 // Names are case-sensitive and distinct, text is UTF-8, nothing may follow the
 // value; members that v does not know are passed over, so that a newer client
@@ -54,11 +51,6 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, TooLarge(limit)
 	}
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines keeps its own
-	// The deadline must not outlive the body: net/http takes one that strikes
-	// while the handler works for a client that has gone.
-	defer control.SetReadDeadline(time.Time{})
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
 		buf.Grow(int(r.ContentLength) + bytes.MinRead)
@@ -71,6 +63,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	case err != nil:
 		return nil, fault.New(fault.Invalid, "body_incomplete", "the body did not arrive whole; send it again").Retry(0)
 	}
+	// The deadline must not outlive the body: net/http takes one that strikes
+	// while the handler works for a client that has gone.
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return buf.Bytes(), nil
 }
 

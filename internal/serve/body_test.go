@@ -1,8 +1,10 @@
 package serve_test
 
 import (
+	"bufio"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -101,5 +103,27 @@ func TestNamesAreCaseSensitive(t *testing.T) {
 	t.Parallel()
 	if _, body := send(t, "POST", bodies(t), `{"NAME":"a"}`, "Content-Type", "application/json"); !strings.Contains(body, `"name":""`) {
 		t.Errorf("NAME was taken for name: %s", body)
+	}
+}
+
+func TestABodyThatStopsArrivingIsIncomplete(t *testing.T) {
+	t.Parallel()
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(bodies(t), "http://"), "/take"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "POST /take HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n{\"name\":")
+	conn.(*net.TCPConn).CloseWrite()
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := problemOf(t, res, string(body)); p.Status != 400 || p.Code != "body_incomplete" || !p.Retryable {
+		t.Errorf("got %+v, want a retryable 400 body_incomplete", p)
 	}
 }

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,8 +9,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"log/slog"
 	"math/big"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,5 +104,50 @@ func TestAMissingCertificateIsRefusedAtStart(t *testing.T) {
 	_, err := serve.LoadCertificate("no-such-cert.pem", "no-such-key.pem", time.Now, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "no-such-cert.pem") {
 		t.Errorf("got %v, want an error that names the file", err)
+	}
+}
+
+func TestAServerWithACertificateSpeaksTLSAndHTTP2(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	issue(t, certFile, keyFile, "interlock.example")
+	log := slog.New(slog.DiscardHandler)
+	c, err := serve.LoadCertificate(certFile, keyFile, time.Now, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := serve.NewMux(log)
+	m.HandleFunc("GET /proto", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })
+	server := &serve.Server{Listeners: []serve.Listener{{Listener: listener, Handler: serve.Kit{Logger: log}.Wrap(m)}}, Certificate: c, Logger: log}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+
+	roots := x509.NewCertPool()
+	pemCert, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AppendCertsFromPEM(pemCert)
+	for _, want := range []string{"HTTP/2.0", "HTTP/1.1"} {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "interlock.example"}, ForceAttemptHTTP2: want == "HTTP/2.0"}
+		res, err := (&http.Client{Transport: transport}).Get("https://" + listener.Addr().String() + "/proto")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		if res.Body.Close(); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %s", got, err, want)
+		}
+		transport.CloseIdleConnections()
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run returned %v", err)
 	}
 }

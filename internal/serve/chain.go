@@ -27,9 +27,13 @@ const (
 	KeyCause    = "cause"
 )
 
-// answerTimeout bounds an ordinary request from its headers to the last byte
-// of its answer. Hold replaces it.
-const answerTimeout = 60 * time.Second
+// bodyTimeout bounds how long a body may take to arrive, also one that nobody
+// reads; answerTimeout an ordinary request from its headers to the last byte
+// of its answer, where Hold says nothing else.
+const (
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 60 * time.Second
+)
 
 // Kit is what all doors share. Logger must be set.
 type Kit struct {
@@ -48,6 +52,9 @@ func (k Kit) Wrap(door http.Handler) http.Handler {
 		out := &writer{ResponseWriter: w}
 		setHeaders(w.Header(), rec.id)
 		Hold(out, answerTimeout)
+		if r.ContentLength != 0 {
+			http.NewResponseController(out).SetReadDeadline(time.Now().Add(bodyTimeout))
+		}
 		defer func() { k.ended(r, rec, out, time.Since(start)) }()
 		defer k.recover(out, r)
 		door.ServeHTTP(out, r)

@@ -66,7 +66,11 @@ func logCause(ctx context.Context, logger *slog.Logger, err error) {
 	case e.Kind == fault.Internal:
 		logger.ErrorContext(ctx, "request failed", KeyRequest, RequestID(ctx), KeyCode, e.Code, KeyCause, err.Error())
 	case e.Unwrap() != nil:
-		logger.WarnContext(ctx, "request refused", KeyRequest, RequestID(ctx), KeyCode, e.Code, KeyCause, e.Unwrap().Error())
+		level := slog.LevelDebug // what strangers send must not fill the log
+		if e.Kind == fault.Unavailable || e.Kind == fault.Exhausted {
+			level = slog.LevelWarn
+		}
+		logger.Log(ctx, level, "request refused", KeyRequest, RequestID(ctx), KeyCode, e.Code, KeyCause, e.Unwrap().Error())
 	}
 }
 
