@@ -128,21 +128,21 @@ func (c *credentials) propose(next credential) error {
 	return nil
 }
 
-// accepted notes that the control plane took used. The first time that it
-// takes a new credential, the old one leaves the file.
+// accepted notes that the control plane took used. Where the file holds two,
+// the other one leaves it: the old one, or a new one that was refused.
 func (c *credentials) accepted(used secret.String) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.id.Next == nil || c.spoilt || !c.id.Next.secret().Equal(used) {
+	if c.id.Next == nil || !c.active().secret().Equal(used) {
 		return
 	}
 	id := c.id
-	id.Current, id.Next = *c.id.Next, nil
+	id.Current, id.Next = c.active(), nil
 	if err := writeState(c.path, id); err != nil {
 		c.log.Warn("the credential file could not be tidied; the next call tries again", "error", err)
 		return
 	}
-	c.id = id
+	c.id, c.spoilt = id, false
 }
 
 // refused notes that the control plane did not take used, and reports whether

@@ -119,6 +119,7 @@ func (s *Server) nextFault(verb string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrived = append(s.arrived, verb)
+	s.changed()
 	if s.broken != nil {
 		return s.broken
 	}
