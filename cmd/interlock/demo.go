@@ -31,16 +31,18 @@ port, a host with a simulated phone, and one task on it, decided through the
 server. Then it shows the decisions out of the log. Without a provider's key a
 script answers instead of a model, and the output says so. Nothing stays.`,
 	}
-	p.settingFlags(c, forHost|forProvider)
+	p.settingFlags(c, demoUses)
 	c.Flags().BoolVar(&once, "once", false, "end when the task has ended, with exit code 1 if it did not succeed")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := p.load(c, forServer|forHost|forProvider); err != nil {
+		if err := p.load(c, demoUses); err != nil {
 			return err
 		}
 		return p.runDemo(once)
 	}
 	return c
 }
+
+const demoUses = forPlanning | forTransport | forProvider
 
 // demo is the whole product in one process.
 type demo struct {

@@ -171,6 +171,9 @@ func (p *program) enrolTokenList() *cobra.Command {
 
 func (p *program) enrolTokenRevoke() *cobra.Command {
 	return p.operatorCommand("revoke TOKEN", "make an unused enrolment token useless", arguments("the token's id"), func(cl *client, args []string) error {
-		return cl.post(p.ctx, operators.EnrolTokenPath(args[0], "revoke"), nil, nil)
+		if err := cl.post(p.ctx, operators.EnrolTokenPath(args[0], "revoke"), nil, nil); err != nil {
+			return err
+		}
+		return p.done("revoked", args[0])
 	})
 }

@@ -17,7 +17,7 @@ func (p *program) hostCommand() *cobra.Command {
 on its devices until it is stopped. The first Ctrl-C finishes what runs, the
 second gives it back. The commands below are for operators.`,
 	}
-	p.settingFlags(c, forHost|forProvider)
+	p.settingFlags(c, hostUses|forProvider)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])
@@ -25,7 +25,7 @@ second gives it back. The commands below are for operators.`,
 		return nil
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := p.load(c, forHost); err != nil {
+		if err := p.load(c, hostUses); err != nil {
 			return err
 		}
 		return p.runHost()
@@ -33,6 +33,9 @@ second gives it back. The commands below are for operators.`,
 	c.AddCommand(p.fleetCommands()...)
 	return c
 }
+
+// hostUses leaves out the provider: load adds it if this host decides directly.
+const hostUses = forHost | forPlanning | forTransport
 
 func (p *program) runHost() error {
 	config := p.settings.host

@@ -48,6 +48,7 @@ func isolate(env *testscript.Env) error {
 	env.Setenv("INTERLOCK_SERVER", "http://"+address)
 	env.Setenv("INTERLOCK_STATE_DIR", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("TMPDIR", env.WorkDir)
+	env.Setenv("TOMORROW", time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339))
 	return nil
 }
 

@@ -34,6 +34,18 @@ func (p *program) printLine(v any) error {
 // printf writes for a person.
 func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
+// done says that a change whose answer holds nothing else has been made.
+func (p *program) done(what, id string) error {
+	if p.json {
+		return p.printJSON(struct {
+			ID   string `json:"id"`
+			Done string `json:"done"`
+		}{id, what})
+	}
+	p.printf("%s %s\n", what, printable(id))
+	return nil
+}
+
 // notef writes progress, which is never part of the output.
 func (p *program) notef(format string, args ...any) { fmt.Fprintf(p.err, format, args...) }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // program is one run of the command line: its streams, its settings and what
@@ -127,8 +128,36 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
-	root.AddCommand(p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand(), p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.statusCommand(), p.configCommand(), p.doctorCommand(), p.versionCommand())
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Run it:", []*cobra.Command{p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand()}},
+		{"Operate it:", []*cobra.Command{p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.statusCommand()}},
+		{"This machine:", []*cobra.Command{p.doctorCommand(), p.configCommand(), p.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("This machine:")
+	root.SetCompletionCommandGroupID("This machine:")
+	tidyDefaults(root)
 	return root
+}
+
+// tidyDefaults keeps "[]" out of the help of flags that take a list of pairs.
+func tidyDefaults(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.DefValue == "[]" {
+			f.DefValue = ""
+		}
+	})
+	for _, sub := range c.Commands() {
+		tidyDefaults(sub)
+	}
 }
 
 // group is a command that only holds others.

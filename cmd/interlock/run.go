@@ -27,7 +27,7 @@ func (p *program) runCommand() *cobra.Command {
 		Use: `run "GOAL"`, Short: "run one task here, without a server",
 		Args: arguments(`a goal, such as "turn on dark theme"`),
 	}
-	p.settingFlags(c, forHost|forProvider)
+	p.settingFlags(c, forPlanning|forProvider)
 	f := c.Flags()
 	f.StringVar(&t.device, "device", "sim", "`DEVICE` to run it on, as KIND or KIND:ID; sim is a simulated phone")
 	f.DurationVar(&t.pace, "pace", 0, "make every call of a simulated device take so long")
@@ -38,7 +38,7 @@ func (p *program) runCommand() *cobra.Command {
 	f.StringSliceVar(&t.task.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
 	f.StringVar(&t.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := p.load(c, forHost|forProvider); err != nil {
+		if err := p.load(c, forPlanning|forProvider); err != nil {
 			return err
 		}
 		return p.runHere(t, args[0])

@@ -9,17 +9,19 @@ import (
 	"interlock/internal/secret"
 )
 
-// use says which commands read a setting, and so whose flags name it and who
-// refuses a wrong value of it.
+// use says what a command does that needs a setting, and so whose flags name it
+// and who refuses a wrong value of it.
 type use uint
 
 // The uses.
 const (
-	forServer   use = 1 << iota
-	forHost         // and "run", which plans as a host does
-	forProvider     // whoever calls a model's provider itself: not a host with the cloud transport
-	forClient       // the operator's commands
-	everywhere  = ^use(0)
+	forServer    use = 1 << iota // being the control plane
+	forHost                      // being a host of one
+	forPlanning                  // planning tasks: host, run and demo
+	forTransport                 // planning where there is a server to do it through: host and demo
+	forProvider                  // calling a model's provider: all but a host with the cloud transport
+	forClient                    // being an operator's command
+	everywhere   = ^use(0)
 )
 
 // setting is one row of the table.
@@ -59,13 +61,13 @@ type settings struct {
 // table is every setting there is, in the order in which they are printed.
 func (s *settings) table() []setting {
 	return []setting{
-		{name: "AI_PLANNER_ENABLED", uses: forServer | forHost, fallback: "1", doc: "plan with a model; 0: every task is given up at its first step by a stub that says so", into: to(&s.planner.Enabled, boolean)},
+		{name: "AI_PLANNER_ENABLED", uses: forServer | forPlanning, fallback: "1", doc: "plan with a model; 0: every task is given up at its first step by a stub that says so", into: to(&s.planner.Enabled, boolean)},
 		{name: "AI_PLANNER_PROVIDER", flag: "provider", uses: forProvider, doc: "whose model: anthropic, openai or scripted; empty: the one whose key is set", into: to(&s.planner.Provider, choice("", app.Anthropic, app.OpenAI, app.Scripted))},
-		{name: "AI_PLANNER_TRANSPORT", flag: "transport", uses: forHost, fallback: app.Direct, doc: "how a host gets decisions: direct (its own key) or cloud (through the server, no key here)", into: to(&s.planner.Transport, choice(app.Direct, app.Cloud))},
+		{name: "AI_PLANNER_TRANSPORT", flag: "transport", uses: forTransport, fallback: app.Direct, doc: "how a host gets decisions: direct (its own key) or cloud (through the server, no key here)", into: to(&s.planner.Transport, choice(app.Direct, app.Cloud))},
 		{name: "AI_PLANNER_MODEL", flag: "model", uses: forProvider, doc: "the model's name as the provider spells it; required with anthropic and openai", into: to(&s.planner.Model, text)},
-		{name: "AI_PLANNER_TIMEOUT_SECONDS", uses: forServer | forHost, fallback: "60", doc: "how long one decision may take, its retries included", into: to(&s.planner.Timeout, seconds(time.Second, 10*time.Minute))},
+		{name: "AI_PLANNER_TIMEOUT_SECONDS", uses: forServer | forPlanning, fallback: "60", doc: "how long one decision may take, its retries included", into: to(&s.planner.Timeout, seconds(time.Second, 10*time.Minute))},
 		{name: "AI_PLANNER_BASE_URL", uses: forProvider, doc: "another address of the provider's API; empty: the vendor's own", into: to(&s.planner.BaseURL, webAddress)},
-		{name: "AI_PLANNER_IMAGE_MAX_EDGE", uses: forHost, fallback: "1568", doc: "the longer edge of a screenshot in pixels, scaled down at the host", into: to(&s.planner.ImageMaxEdge, whole(64, 8000))},
+		{name: "AI_PLANNER_IMAGE_MAX_EDGE", uses: forPlanning, fallback: "1568", doc: "the longer edge of a screenshot in pixels, scaled down at the host", into: to(&s.planner.ImageMaxEdge, whole(64, 8000))},
 		{name: "ANTHROPIC_API_KEY", uses: forProvider, secret: true, doc: "Anthropic's key", into: to(&s.planner.AnthropicKey, hidden)},
 		{name: "OPENAI_API_KEY", uses: forProvider, secret: true, doc: "OpenAI's key, or that of a compatible server", into: to(&s.planner.OpenAIKey, hidden)},
 		{name: "INTERLOCK_SCRIPT", flag: "script", uses: forProvider, doc: "the rule file of the scripted provider", into: to(&s.planner.Script, path)},
@@ -97,7 +99,7 @@ func (s *settings) table() []setting {
 		{name: "INTERLOCK_ENROLL_TOKEN", flag: "enroll-token-file", uses: forHost, secret: true, doc: "the one-use token that makes this machine a host", into: to(&s.enrolToken, hidden)},
 		{name: "INTERLOCK_DRAIN_TIME", uses: forHost, fallback: "10m", doc: "how long running tasks may go on after the first signal", into: to(&s.host.DrainTime, duration(0, 24*time.Hour))},
 
-		{name: "INTERLOCK_STATE_DIR", flag: "state-dir", uses: everywhere, fallback: defaultStateDir(), doc: "folder of the database, the host's credential and its unsent results", into: to(&s.stateDir, path)},
+		{name: "INTERLOCK_STATE_DIR", flag: "state-dir", uses: forServer | forHost | forClient, fallback: defaultStateDir(), doc: "folder of the database, the host's credential and its unsent results", into: to(&s.stateDir, path)},
 		{name: "INTERLOCK_LOG_LEVEL", flag: "log-level", uses: everywhere, fallback: "info", doc: "debug, info, warn or error", into: to(&s.logLevel, level)},
 		{name: "INTERLOCK_LOG_FORMAT", uses: everywhere, fallback: "text", doc: "text or json", into: to(&s.logFormat, choice("text", "json"))},
 	}

@@ -30,8 +30,8 @@ type submission struct {
 	wallTime time.Duration
 	priority int
 	maxRisk  string
-	after    time.Duration
-	expires  time.Duration
+	start    string
+	expires  string
 	device   map[string]string
 }
 
@@ -51,34 +51,56 @@ func (s *submission) flags(c *cobra.Command) {
 	f.StringSliceVar(&s.spec.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
 	f.StringVar(&s.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
 	f.IntVar(&s.spec.MaxAttempts, "attempts", 0, "attempts that may be made (0: the server's default)")
-	f.DurationVar(&s.after, "after", 0, "not started earlier than so long from now")
-	f.DurationVar(&s.expires, "expires", 0, "dead if it is still queued so long from now")
+	f.StringVar(&s.start, "not-before", "", "not started before this `TIME`, such as 2026-12-24T18:00:00Z, or 2h from now")
+	f.StringVar(&s.expires, "expires", "", "dead if it is still queued at this `TIME`")
 	f.StringToStringVar(&s.spec.Labels, "label", nil, "`NAME=VALUE` to find the task by, repeatable")
 	f.StringVar(&s.key, "key", "", "idempotency `KEY`: the same again gets the same task")
 	f.BoolVar(&s.watch, "watch", false, "stay until the task has ended; exit code 1 if it did not succeed")
 }
 
 // task returns what was asked for.
-func (s *submission) task(goal string, now time.Time) operators.TaskSpec {
+func (s *submission) task(goal string, now time.Time) (operators.TaskSpec, error) {
 	spec := s.spec
 	spec.Goal, spec.Priority = goal, &s.priority
 	spec.Device.Labels = s.device
 	spec.Budgets.WallTimeMS = s.wallTime.Milliseconds()
 	spec.Policy.MaxRisk = policy.Risk(s.maxRisk)
-	if s.after > 0 {
-		spec.NotBefore = now.Add(s.after).UTC()
+	var err error
+	if spec.NotBefore, err = s.moment("--not-before", s.start, now); err != nil {
+		return spec, err
 	}
-	if s.expires > 0 {
-		spec.ExpiresAt = now.Add(s.expires).UTC()
+	spec.ExpiresAt, err = s.moment("--expires", s.expires, now)
+	return spec, err
+}
+
+// moment reads a time, or one from now; zero if the flag is not set. With a key
+// it must be a time: from now, a repeat would ask for another task.
+func (s *submission) moment(flag, value string, now time.Time) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
 	}
-	return spec
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return at.UTC(), nil
+	}
+	d, err := duration(time.Second, 10*365*24*time.Hour)(value)
+	switch {
+	case err != nil:
+		return time.Time{}, usageError("%s must be a time such as 2026-12-24T18:00:00Z, or one from now such as 2h or 3d", flag)
+	case s.key != "":
+		return time.Time{}, usageError("with --key, %s must be a time such as 2026-12-24T18:00:00Z, so that a repeat asks for the same", flag)
+	}
+	return now.Add(d).UTC(), nil
 }
 
 func (p *program) taskSubmit() *cobra.Command {
 	var s submission
 	c := p.operatorCommand(`submit "GOAL"`, "submit a task", arguments(`a goal, such as "turn on dark theme"`), func(cl *client, args []string) error {
+		spec, err := s.task(args[0], time.Now())
+		if err != nil {
+			return err
+		}
 		var reply operators.SubmitReply
-		if err := cl.once(p.ctx, operators.PathTasks, s.key, s.task(args[0], time.Now()), &reply); err != nil {
+		if err := cl.once(p.ctx, operators.PathTasks, s.key, spec, &reply); err != nil {
 			return err
 		}
 		p.warnUnserved(cl, reply.Task)
@@ -165,6 +187,9 @@ func (p *program) taskList() *cobra.Command {
 // pages calls next with the query of page after page until limit things have
 // come or there is no further page. next returns the cursor and how many came.
 func pages(limit int, query url.Values, next func(url.Values) (string, int, error)) error {
+	if limit < 1 {
+		return usageError("--limit must be at least 1")
+	}
 	for limit > 0 {
 		query.Set("limit", strconv.Itoa(min(limit, operators.MaxPage)))
 		cursor, n, err := next(query)

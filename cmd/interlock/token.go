@@ -45,6 +45,9 @@ func (p *program) tokenCreate() *cobra.Command {
 
 func (p *program) tokenRevoke() *cobra.Command {
 	return p.operatorCommand("revoke TOKEN", "end an API token", arguments("the token's id"), func(cl *client, args []string) error {
-		return cl.post(p.ctx, operators.TokenPath(args[0], "revoke"), nil, nil)
+		if err := cl.post(p.ctx, operators.TokenPath(args[0], "revoke"), nil, nil); err != nil {
+			return err
+		}
+		return p.done("revoked", args[0])
 	})
 }

@@ -154,7 +154,10 @@ func (p *program) priceSet() *cobra.Command {
 
 func (p *program) priceDelete() *cobra.Command {
 	return p.operatorCommand("delete PROVIDER MODEL", "remove a price", arguments("a provider", "a model"), func(cl *client, args []string) error {
-		return cl.remove(p.ctx, operators.PathPrices, url.Values{"provider": {args[0]}, "model": {args[1]}})
+		if err := cl.remove(p.ctx, operators.PathPrices, url.Values{"provider": {args[0]}, "model": {args[1]}}); err != nil {
+			return err
+		}
+		return p.done("removed", args[0]+" "+args[1])
 	})
 }
 
