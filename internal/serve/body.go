@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,9 +62,6 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	case err != nil:
 		return nil, fault.New(fault.Invalid, "body_incomplete", "the body did not arrive whole; send it again").Retry(0)
 	}
-	// The deadline must not outlive the body: net/http takes one that strikes
-	// while the handler works for a client that has gone.
-	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return buf.Bytes(), nil
 }
 

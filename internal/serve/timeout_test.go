@@ -105,7 +105,8 @@ func TestNobodyHoldsARequestOpenForLongerThanItMay(t *testing.T) {
 	}
 }
 
-// A read deadline that outlived the body would look like a client that left.
+// net/http lifts the read deadline when the body has been read; one that
+// outlived it would look like a client that left.
 func TestAHandlerOutlivesTheDeadlineOfItsBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
