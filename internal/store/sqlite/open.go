@@ -44,6 +44,10 @@ type Store struct {
 	// prompts remembers what the next prompt of an attempt is packed against.
 	prompts *promptCache
 	stmts   sync.Map // query text -> *sql.Stmt on reads
+	// reading bounds the reads that run at once. The pool holds twice as many
+	// connections, since a read in a snapshot takes a second one to prepare a
+	// query: with one pool's worth, readers that all prepare wait for ever.
+	reading chan struct{}
 }
 
 // Open opens or makes the database, brings its schema up to date and starts
@@ -141,8 +145,10 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	// More readers than processors only queue in another place.
-	s.reads.SetMaxOpenConns(2 + runtime.GOMAXPROCS(0))
-	s.reads.SetMaxIdleConns(2 + runtime.GOMAXPROCS(0))
+	readers := 2 + runtime.GOMAXPROCS(0)
+	s.reading = make(chan struct{}, readers)
+	s.reads.SetMaxOpenConns(2 * readers)
+	s.reads.SetMaxIdleConns(readers)
 	s.writer, err = startWriter(writes, s.path+"-wal", s.clock, s.log)
 	if err != nil {
 		s.reads.Close()

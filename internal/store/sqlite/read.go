@@ -21,6 +21,12 @@ type view struct {
 func (s *Store) read(ctx context.Context, f func(view) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	return f(view{ctx: ctx, s: s})
 }
 
