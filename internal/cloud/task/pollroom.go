@@ -119,9 +119,13 @@ func (r *pollRoom) enter(w *waiter, now time.Time) error {
 	return nil
 }
 
-// send answers w with everything that waits.
+// send answers w with everything that waits. That the host is revoked is said
+// again to a poll that was let in just before.
 func (m *mail) send(w *waiter, now time.Time) {
 	m.sentKey, m.sent, m.signals, m.at = w.request.Key, m.signals, nil, now
+	if revoked := (Signal{Kind: SignalRevoked}); slices.Contains(m.sent, revoked) {
+		m.signals = []Signal{revoked}
+	}
 	w.answer <- Answer{Signals: slices.Clone(m.sent)}
 }
 
