@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 
@@ -35,19 +34,14 @@ type Config struct {
 // cloud/task, cloud/decision, usage and access, and audit.Log. It is safe for
 // concurrent use.
 type Store struct {
-	path   string
-	clock  clock
-	log    *slog.Logger
-	lock   fileLock
-	reads  *sql.DB
-	writer *writer
+	path    string
+	clock   clock
+	log     *slog.Logger
+	lock    fileLock
+	readers *readers
+	writer  *writer
 	// prompts remembers what the next prompt of an attempt is packed against.
 	prompts *promptCache
-	stmts   sync.Map // query text -> *sql.Stmt on reads
-	// reading bounds the reads that run at once. The pool holds twice as many
-	// connections, since a read in a snapshot takes a second one to prepare a
-	// query: with one pool's worth, readers that all prepare wait for ever.
-	reading chan struct{}
 }
 
 // Open opens or makes the database, brings its schema up to date and starts
@@ -141,21 +135,16 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := migrate(ctx, writes); err != nil {
 		return err
 	}
-	if s.reads, err = sql.Open("sqlite", source(s.path, "query_only(1)", "cache_size(-16384)")); err != nil {
+	if s.readers, err = openReaders(s.path); err != nil {
 		return err
 	}
-	// More readers than processors only queue in another place.
-	readers := 2 + runtime.GOMAXPROCS(0)
-	s.reading = make(chan struct{}, readers)
-	s.reads.SetMaxOpenConns(2 * readers)
-	s.reads.SetMaxIdleConns(readers)
 	s.writer, err = startWriter(writes, s.path+"-wal", s.clock, s.log)
 	if err != nil {
-		s.reads.Close()
+		s.readers.close()
 		return err
 	}
 	if err := s.restartLeases(ctx); err != nil {
-		s.reads.Close()
+		s.readers.close()
 		s.writer.close()
 		return err
 	}
@@ -168,8 +157,7 @@ func (s *Store) Close() error {
 	if !s.writer.stop() {
 		return nil
 	}
-	s.stmts.Range(func(_, stmt any) bool { stmt.(*sql.Stmt).Close(); return true })
-	return errors.Join(s.reads.Close(), s.writer.close(), s.lock.release())
+	return errors.Join(s.readers.close(), s.writer.close(), s.lock.release())
 }
 
 // restartLeases starts every lease over, as the package comment says.

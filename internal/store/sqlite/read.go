@@ -3,77 +3,113 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"runtime"
 	"time"
+
+	"interlock/internal/store"
 )
 
 // readLimit ends a read, which keeps the write-ahead log from being emptied.
 const readLimit = 30 * time.Second
 
-// view reads outside the writer. Several queries of one view see one state of
-// the database only inside snapshot.
-type view struct {
-	ctx context.Context
-	s   *Store
-	tx  *sql.Tx // nil: each query by itself
+// readers are connections that can't write, each lent to one read at a time.
+type readers struct {
+	db     *sql.DB
+	free   chan *reader  // as many as there are, opened or not
+	closed chan struct{} // closed by close
 }
 
-// read calls f with a view whose queries end with ctx or after readLimit.
-func (s *Store) read(ctx context.Context, f func(view) error) error {
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
+// reader is one connection; conn is nil until it is first used.
+type reader struct{ statements }
+
+// openReaders prepares the pool: more readers than processors only queue in
+// another place.
+func openReaders(path string) (*readers, error) {
+	db, err := sql.Open("sqlite", source(path, "query_only(1)", "cache_size(-16384)"))
+	if err != nil {
+		return nil, err
+	}
+	n := 2 + runtime.GOMAXPROCS(0)
+	p := &readers{db: db, free: make(chan *reader, n), closed: make(chan struct{})}
+	for range n {
+		p.free <- &reader{}
+	}
+	return p, nil
+}
+
+// lend calls f with a connection that nobody else uses meanwhile.
+func (p *readers) lend(ctx context.Context, f func(*reader) error) error {
+	var r *reader
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case r = <-p.free:
+	case <-p.closed:
+		return store.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return f(view{ctx: ctx, s: s})
+	defer func() { p.free <- r }()
+	if r.conn == nil {
+		conn, err := p.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		r.statements = newStatements(conn)
+	}
+	return f(r)
+}
+
+// close waits for the reads that run and ends the connections.
+func (p *readers) close() error {
+	close(p.closed)
+	var errs []error
+	for range cap(p.free) {
+		if r := <-p.free; r.conn != nil {
+			r.finalize()
+			errs = append(errs, r.conn.Close())
+		}
+	}
+	return errors.Join(append(errs, p.db.Close())...)
+}
+
+// view is one read: a connection, and the context that ends its queries.
+type view struct {
+	ctx context.Context
+	*reader
+}
+
+func (v view) scan(query string, args []any, dest ...any) error {
+	return v.row(v.ctx, query, args, dest)
+}
+
+func (v view) each(query string, args []any, f func(scan) error) error {
+	return v.rows(v.ctx, query, args, f)
+}
+
+// read calls f with a view whose queries end with ctx or after readLimit. Each
+// query sees what was committed before it.
+func (s *Store) read(ctx context.Context, f func(view) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	return s.readers.lend(ctx, func(r *reader) error { return f(view{ctx, r}) })
 }
 
 // snapshot is read over one state of the database.
 func (s *Store) snapshot(ctx context.Context, f func(view) error) error {
 	return s.read(ctx, func(v view) error {
-		tx, err := s.reads.BeginTx(v.ctx, &sql.TxOptions{ReadOnly: true})
-		if err != nil {
+		if err := v.run(v.ctx, `BEGIN`); err != nil {
 			return err
 		}
-		defer tx.Rollback()
-		v.tx = tx
+		defer v.run(context.WithoutCancel(v.ctx), `ROLLBACK`)
 		return f(v)
 	})
 }
 
-func (v view) prepared(query string) (*sql.Stmt, error) {
-	found, ok := v.s.stmts.Load(query)
-	if !ok {
-		stmt, err := v.s.reads.PrepareContext(v.ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		if found, ok = v.s.stmts.LoadOrStore(query, stmt); ok {
-			stmt.Close()
-		}
+// run runs a statement that begins or ends a transaction.
+func (r *reader) run(ctx context.Context, statement string) error {
+	stmt, err := r.prepare(ctx, statement)
+	if err == nil {
+		_, err = stmt.ExecContext(ctx)
 	}
-	stmt := found.(*sql.Stmt)
-	if v.tx != nil {
-		stmt = v.tx.StmtContext(v.ctx, stmt)
-	}
-	return stmt, nil
-}
-
-func (v view) scan(query string, args []any, dest ...any) error {
-	stmt, err := v.prepared(query)
-	if err != nil {
-		return err
-	}
-	return stmt.QueryRowContext(v.ctx, args...).Scan(dest...)
-}
-
-func (v view) each(query string, args []any, f func(scan) error) error {
-	stmt, err := v.prepared(query)
-	if err != nil {
-		return err
-	}
-	rows, err := stmt.QueryContext(v.ctx, args...)
-	return eachRow(rows, err, f)
+	return err
 }

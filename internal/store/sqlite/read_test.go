@@ -17,8 +17,8 @@ func TestReadersThatAllPrepareGoOn(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Close() })
 	var all, inside sync.WaitGroup
-	inside.Add(cap(s.reading))
-	for i := range cap(s.reading) {
+	inside.Add(cap(s.readers.free))
+	for i := range cap(s.readers.free) {
 		all.Go(func() {
 			err := s.snapshot(t.Context(), func(v view) error {
 				var n int

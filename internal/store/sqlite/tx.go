@@ -15,9 +15,8 @@ var errHalfDone = errors.New("an operation failed half done")
 // tx is the writer's transaction, used by its goroutine only. Its times are
 // read once an operation.
 type tx struct {
-	conn  *sql.Conn
+	statements
 	clock clock
-	stmts map[string]*sql.Stmt
 
 	lease, wall int64 // microseconds
 	wrote       bool  // by the current operation
@@ -38,13 +37,7 @@ type blobKey struct {
 type size struct{ rows, bytes int64 }
 
 func newTx(conn *sql.Conn, c clock) *tx {
-	return &tx{conn: conn, clock: c, stmts: map[string]*sql.Stmt{}, blobs: map[blobKey]int64{}}
-}
-
-func (t *tx) close() {
-	for _, stmt := range t.stmts {
-		stmt.Close()
-	}
+	return &tx{statements: newStatements(conn), clock: c, blobs: map[blobKey]int64{}}
 }
 
 // commit runs the operations in one transaction and returns an answer for
@@ -116,21 +109,10 @@ func (t *tx) settle() error {
 	return err
 }
 
-// prepared returns the statement for a query, which is prepared once: queries
-// are constants.
-func (t *tx) prepared(query string) (*sql.Stmt, error) {
-	if stmt := t.stmts[query]; stmt != nil {
-		return stmt, nil
-	}
-	stmt, err := t.conn.PrepareContext(context.Background(), query)
-	if err == nil {
-		t.stmts[query] = stmt
-	}
-	return stmt, err
-}
-
+// run runs a statement. Nothing ends it: what the writer began it finishes, and
+// a context that can end would cost a goroutine a statement.
 func (t *tx) run(query string, args ...any) (int64, error) {
-	stmt, err := t.prepared(query)
+	stmt, err := t.prepare(context.Background(), query)
 	if err != nil {
 		return 0, err
 	}
@@ -157,14 +139,12 @@ func (t *tx) changed(query string, args ...any) (bool, error) {
 	return n > 0, err
 }
 
-// scan reads one row into dest; sql.ErrNoRows if there is none. For a change
-// with RETURNING use take.
 func (t *tx) scan(query string, args []any, dest ...any) error {
-	stmt, err := t.prepared(query)
-	if err != nil {
-		return err
-	}
-	return stmt.QueryRow(args...).Scan(dest...)
+	return t.row(context.Background(), query, args, dest)
+}
+
+func (t *tx) each(query string, args []any, f func(scan) error) error {
+	return t.rows(context.Background(), query, args, f)
 }
 
 // take runs a change that returns one row; sql.ErrNoRows if it changed none.
@@ -174,38 +154,6 @@ func (t *tx) take(query string, args []any, dest ...any) error {
 		t.wrote = true
 	}
 	return err
-}
-
-// each calls f for every row.
-func (t *tx) each(query string, args []any, f func(scan) error) error {
-	stmt, err := t.prepared(query)
-	if err != nil {
-		return err
-	}
-	rows, err := stmt.Query(args...)
-	return eachRow(rows, err, f)
-}
-
-// scan reads the columns of the current row.
-type scan func(dest ...any) error
-
-// querier is what reading and writing have in common.
-type querier interface {
-	scan(query string, args []any, dest ...any) error
-	each(query string, args []any, f func(scan) error) error
-}
-
-func eachRow(rows *sql.Rows, err error, f func(scan) error) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // missing turns "no such row" into the room's own word for it.

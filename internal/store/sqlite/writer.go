@@ -114,7 +114,7 @@ func (w *writer) stop() bool {
 // close ends the connection, after stop.
 func (w *writer) close() error {
 	w.stop()
-	w.tx.close()
+	w.tx.finalize()
 	return errors.Join(w.conn.Close(), w.db.Close())
 }
 
