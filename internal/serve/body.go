@@ -44,6 +44,9 @@ func TooLarge(limit int64) error {
 	return fault.New(fault.Invalid, "body_too_large", "the body is larger than %d bytes, the most that this call takes", limit)
 }
 
+// maxTrusted is how much memory a mere Content-Length can make us take.
+const maxTrusted = 256 << 10
+
 // ReadBody reads the whole body, at most limit bytes. A body that says that it
 // is larger is refused before a byte of it is read.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
@@ -51,8 +54,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, TooLarge(limit)
 	}
 	var buf bytes.Buffer
-	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	if r.ContentLength > 0 { // taken at its word only so far: the bytes may never come
+		buf.Grow(int(min(r.ContentLength, maxTrusted)) + bytes.MinRead)
 	}
 	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	var over *http.MaxBytesError

@@ -111,15 +111,20 @@ func refusal(ctx context.Context, status int, errs []error) huma.StatusError {
 	return failure{serve.Refuse(ctx, err)}
 }
 
-// maxPlaces is how many mistakes one sentence lists.
-const maxPlaces = 4
+// One sentence lists so many mistakes, each in so many bytes: a place can be a
+// name that the caller made up.
+const (
+	maxPlaces     = 4
+	maxPlaceBytes = 200
+)
 
 func places(errs []error) string {
 	var out []string
 	for _, err := range errs[:min(len(errs), maxPlaces)] {
 		var detail *huma.ErrorDetail
 		if errors.As(err, &detail) {
-			out = append(out, strings.TrimSpace(detail.Location+" "+detail.Message))
+			place := strings.TrimSpace(detail.Location + " " + detail.Message)
+			out = append(out, strings.ToValidUTF8(place[:min(len(place), maxPlaceBytes)], ""))
 		}
 	}
 	if len(errs) > maxPlaces {
