@@ -99,7 +99,7 @@ func (s *Service) Configured() bool { return s.provider != nil }
 func (s *Service) now() time.Time { return s.cfg.Now().UTC() }
 
 // MaxPage is the longest list that one call returns.
-const MaxPage = 500
+const MaxPage = 1000
 
 // List returns decisions of a task in (attempt, step) order; a Limit of zero
 // or beyond MaxPage means MaxPage.

@@ -153,7 +153,7 @@ func (s *Service) Task(ctx context.Context, t tenant.ID, id ID) (Task, error) {
 }
 
 // MaxPage is the longest list that one call returns.
-const MaxPage = 500
+const MaxPage = 1000
 
 // Tasks returns tasks newest first; a Limit of zero or beyond MaxPage means
 // MaxPage.
