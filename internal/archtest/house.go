@@ -36,7 +36,7 @@ var House = Plan{
 		{Name: "serve/hosts", Inside: "the hosts' door", Knows: []string{"serve", "hostapi", "cloud/decision"}, Tests: []string{"store/sqlite", "provider/scripted", "host"}},
 		{Name: "serve/operators", Inside: "the operators' door", Knows: []string{"serve", "access", "cloud/decision"}, Tests: []string{"store/sqlite", "provider/scripted"}},
 		{Name: "app", Inside: "the wiring: a server or a host out of settings and parts", Knows: []string{"host", "serve/hosts", "serve/operators", "device/sim", "provider/anthropic", "provider/openai", "provider/scripted", "store/sqlite"}},
-		{Name: "cmd/interlock", Inside: "the program: one file a subcommand", Knows: []string{"app"}, Tests: []string{"store"}, Kind: Command},
+		{Name: "cmd/interlock", Inside: "the program: one file a subcommand", Knows: []string{"app", "store"}, Kind: Command},
 		{Name: "faultproxy", Inside: "a TCP proxy that misbehaves", Kind: ForTests},
 		{Name: "test/peers/aimock", Inside: "starts a mock of both vendors that is not ours", Knows: []string{"tool"}, Kind: ForTests},
 		{Name: "test/peers", Inside: "the vendors' own libraries as peers of our wire clients", Knows: []string{"provider/anthropic", "provider/openai", "provider/providertest", "test/peers/aimock"}, Kind: ForTests},
