@@ -67,9 +67,12 @@ func (p *program) client() (*client, error) {
 	token := s.token
 	if token.Empty() {
 		name := filepath.Join(s.stateDir, "token")
+		if _, err := os.Stat(name); err != nil {
+			return nil, fault.New(fault.Unauthenticated, "token_missing", "no API token: set INTERLOCK_TOKEN, or INTERLOCK_TOKEN_FILE to a file of mode 0600 (the server shows the first token at its first start)").Because(err)
+		}
 		value, err := readSecret(name)
 		if err != nil {
-			return nil, fault.New(fault.Unauthenticated, "token_missing", "no API token: set INTERLOCK_TOKEN, or INTERLOCK_TOKEN_FILE to a file of mode 0600 (the server shows the first token at its first start)").Because(err)
+			return nil, usageError("the API token: %s", err)
 		}
 		token = secret.New(value)
 	}

@@ -74,7 +74,7 @@ func (p *program) examine(online bool) []finding {
 	found := []finding{
 		checkFolder("state folder", s.stateDir),
 		checkFolder("database folder", filepath.Dir(s.server.Database)),
-		checkPort(s.server.Listen),
+		checkPort(s.server.Listen, s.server.TLSCert != ""),
 		checkProvider(s.planner),
 	}
 	if online {
@@ -112,11 +112,14 @@ func checkFolder(what, dir string) finding {
 	return finding{what, fine, dir, ""}
 }
 
-func checkPort(address string) finding {
+func checkPort(address string, secure bool) finding {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
 		l.Close()
 		return finding{"port", fine, address + " is free", ""}
+	}
+	if secure {
+		return finding{"port", worthNote, "something uses " + address + "; with a certificate it can't be told whether that is this server", ""}
 	}
 	client := http.Client{Timeout: 2 * time.Second}
 	if reply, err := client.Get("http://" + address + "/healthz"); err == nil {

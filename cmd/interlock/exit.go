@@ -8,6 +8,7 @@ import (
 
 	"interlock/internal/fault"
 	"interlock/internal/llm"
+	"interlock/internal/store"
 )
 
 // The exit codes, which scripts rely on (docs/cli.md).
@@ -35,12 +36,17 @@ func usageError(format string, args ...any) error {
 	return fault.New(fault.Invalid, "usage", format, args...)
 }
 
-// storageCodes are the faults of a store, whatever their kind.
-var storageCodes = []string{"storage_full", "database_locked", "database_in_use", "not_a_database", "database_newer", "database_unwritable", "database_on_network_disk", "host_storage"}
+// storage are the failures of a disk or a database, here or at the server.
+var storage = []error{store.ErrFull, store.ErrLocked, store.ErrInUse, store.ErrNotDatabase, store.ErrNewer, store.ErrPlace, store.ErrNetworkDisk,
+	fault.New(fault.Unavailable, "host_storage", "")}
+
+// interrupted reports whether a signal cancelled the run, whatever it managed
+// to do.
+func interrupted(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errInterrupted) }
 
 // verdict turns the error of a command into its exit code and its sentence.
 func verdict(ctx context.Context, err error) (code int, sentence string) {
-	if errors.Is(context.Cause(ctx), errInterrupted) {
+	if interrupted(ctx) {
 		return exitInterrupted, "interrupted"
 	}
 	if errors.Is(err, errReported) {
@@ -58,7 +64,7 @@ func verdict(ctx context.Context, err error) (code int, sentence string) {
 }
 
 func exitOf(f *fault.Error) int {
-	if slices.Contains(storageCodes, f.Code) {
+	if slices.ContainsFunc(storage, f.Is) {
 		return exitStorage
 	}
 	switch f.Kind {

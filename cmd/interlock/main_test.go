@@ -135,17 +135,3 @@ func limitFiles(ts *testscript.TestScript, _ bool, args []string) {
 	line := fmt.Sprintf(`trap "" XFSZ; ulimit -f %s; exec "$@"`, args[1])
 	exitCode(ts, false, append([]string{args[0], "bash", "-c", line, "limited"}, args[2:]...))
 }
-
-// TestEverySettingIsDocumented keeps docs/settings.md and the table together.
-func TestEverySettingIsDocumented(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range (&settings{}).table() {
-		if !strings.Contains(string(page), "`"+row.name+"`") {
-			t.Errorf("docs/settings.md has no row for %s", row.name)
-		}
-	}
-}

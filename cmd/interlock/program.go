@@ -108,7 +108,7 @@ func (p *program) execute(args []string) (code int) {
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	err := root.ExecuteContext(p.ctx)
-	if err == nil {
+	if err == nil && !interrupted(p.ctx) {
 		return exitOK
 	}
 	code, sentence := verdict(p.ctx, err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"interlock/internal/app"
 	"interlock/internal/secret"
+	"interlock/internal/serve"
 )
 
 // target parses a value into the field that it was made for. Its error
@@ -181,17 +181,10 @@ func items(v string) []string {
 	return out
 }
 
-func networks(v string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, item := range items(v) {
-		p, err := netip.ParsePrefix(item)
-		if a, aerr := netip.ParseAddr(item); aerr == nil {
-			p, err = netip.PrefixFrom(a, a.BitLen()), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("must be addresses or networks such as 10.0.0.7,192.168.0.0/16")
-		}
-		out = append(out, p.Masked())
+func networks(v string) (serve.Proxies, error) {
+	out, err := serve.ParseProxies(v)
+	if err != nil {
+		return nil, fmt.Errorf("must be addresses or networks such as 10.0.0.7,192.168.0.0/16")
 	}
 	return out, nil
 }

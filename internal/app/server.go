@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -40,7 +39,7 @@ type ServerConfig struct {
 	ListenOperators  string
 	PublicURL        string // how others reach it; "": as it listens
 	TLSCert, TLSKey  string // paths of PEM files; both or neither
-	TrustedProxies   []netip.Prefix
+	TrustedProxies   serve.Proxies
 	Grace            time.Duration // for requests in flight at the end; zero: serve.DefaultGrace
 	Database         string        // path of the SQLite file; its folder is made
 	Retention        time.Duration // of decisions after their task's end; zero: decision's default
