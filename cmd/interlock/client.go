@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -16,7 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -38,10 +37,8 @@ type client struct {
 
 // What the client puts up with.
 const (
-	callTimeout   = 30 * time.Second // of a whole call; a watch has none
-	watchSilence  = 60 * time.Second // a watch that says nothing for so long is broken
-	maxReply      = 64 << 20         // bytes
-	maxWatchEvent = 1 << 20          // bytes
+	callTimeout = 30 * time.Second // of a whole call; a watch has none
+	maxReply    = 64 << 20         // bytes
 )
 
 // operatorCommand is a command that calls the server.
@@ -104,15 +101,13 @@ func loopback(host string) bool {
 	return host == "localhost" || (err == nil && addr.IsLoopback())
 }
 
+// trust accepts the certificates in the file, and no others.
 func trust(caFile string) (*tls.Config, error) {
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
 		return nil, usageError("INTERLOCK_CA_FILE: the file %s can't be read", caFile)
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
+	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, usageError("INTERLOCK_CA_FILE: the file %s holds no certificate in PEM form", caFile)
 	}
@@ -207,6 +202,24 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return nil, c.problem(reply)
 }
 
+// pages calls next with the query of page after page until limit things have
+// come or there is no further page. next returns the cursor and how many came.
+func pages(limit int, query url.Values, next func(url.Values) (string, int, error)) error {
+	if limit < 1 {
+		return usageError("--limit must be at least 1")
+	}
+	for limit > 0 {
+		query.Set("limit", strconv.Itoa(min(limit, operators.MaxPage)))
+		cursor, n, err := next(query)
+		if err != nil || cursor == "" || n == 0 {
+			return err
+		}
+		limit -= n
+		query.Set("cursor", cursor)
+	}
+	return nil
+}
+
 // problem reads why the server refused.
 func (c *client) problem(reply *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(reply.Header.Get("Content-Type"))
@@ -237,71 +250,4 @@ func (c *client) unreachable(ctx context.Context, err error) error {
 		sentence = "the server at %s did not answer in time; try again, or look at its log"
 	}
 	return fault.New(fault.Unavailable, "server_unreachable", sentence, c.base).Because(err)
-}
-
-// watch reads a stream of server-sent events until do returns an error or
-// false, or the stream ends; it returns the id of the last event that had one.
-func (c *client) watch(ctx context.Context, path, lastID string, do func(event string, data []byte) (more bool, err error)) (string, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	silence := time.AfterFunc(watchSilence, func() { cancel(context.DeadlineExceeded) })
-	defer silence.Stop()
-	header := http.Header{"Accept": {"text/event-stream"}}
-	if lastID != "" {
-		header.Set("Last-Event-Id", lastID)
-	}
-	reply, err := c.send(ctx, http.MethodGet, path, nil, header, nil)
-	if err != nil {
-		return lastID, err
-	}
-	defer reply.Body.Close()
-	lines := bufio.NewScanner(reply.Body)
-	lines.Buffer(make([]byte, 64<<10), maxWatchEvent)
-	var m message
-	for lines.Scan() {
-		silence.Reset(watchSilence)
-		if !m.add(lines.Text()) {
-			continue
-		}
-		if m.id != "" {
-			lastID = m.id
-		}
-		if more, err := do(m.event, m.data); err != nil || !more {
-			return lastID, err
-		}
-		m = message{}
-	}
-	return lastID, errStreamEnded
-}
-
-// errStreamEnded says that a watch was cut; it is picked up where it ended.
-var errStreamEnded = fault.New(fault.Unavailable, "stream_ended", "the server ends the watch before the task has ended; look at it with: interlock task show").Retry(0)
-
-// message is one server-sent event while its lines arrive.
-type message struct {
-	event, id string
-	data      []byte
-}
-
-// add takes one line and reports whether it completed a message with data.
-// Comment lines, which begin with a colon, only show that the server lives.
-func (m *message) add(line string) (complete bool) {
-	if line == "" {
-		if len(m.data) > 0 {
-			return true
-		}
-		*m = message{}
-		return false
-	}
-	name, value, _ := strings.Cut(line, ":")
-	value = strings.TrimPrefix(value, " ")
-	switch name {
-	case "event":
-		m.event = value
-	case "id":
-		m.id = value
-	case "data":
-		m.data = append(m.data, value...)
-	}
-	return false
 }

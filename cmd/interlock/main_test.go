@@ -2,8 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -31,7 +37,7 @@ func TestTranscripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", RequireExplicitExec: true,
 		Setup: isolate,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles, "capture": capture},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles, "capture": capture, "certificate": makeCertificate},
 	})
 }
 
@@ -44,6 +50,7 @@ func isolate(env *testscript.Env) error {
 	defer l.Close()
 	address := l.Addr().String()
 	env.Setenv("ADDRESS", address)
+	env.Setenv("PORT", strings.TrimPrefix(address, "127.0.0.1"))
 	env.Setenv("INTERLOCK_LISTEN", address)
 	env.Setenv("INTERLOCK_SERVER", "http://"+address)
 	env.Setenv("INTERLOCK_STATE_DIR", filepath.Join(env.WorkDir, "state"))
@@ -134,4 +141,19 @@ func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
 func limitFiles(ts *testscript.TestScript, _ bool, args []string) {
 	line := fmt.Sprintf(`trap "" XFSZ; ulimit -f %s; exec "$@"`, args[1])
 	exitCode(ts, false, append([]string{args[0], "bash", "-c", line, "limited"}, args[2:]...))
+}
+
+// makeCertificate writes a key pair for 127.0.0.1 that signs itself:
+// certificate CERT KEY
+func makeCertificate(ts *testscript.TestScript, _ bool, args []string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	ts.Check(err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 }

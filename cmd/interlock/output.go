@@ -80,6 +80,15 @@ func (t *table) print(w io.Writer, none string) {
 	}
 }
 
+// fields prints name and value pairs, those without a value left out.
+func (p *program) fields(pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			p.printf("%-10s %s\n", pairs[i], printable(pairs[i+1]))
+		}
+	}
+}
+
 // drop removes the columns whose every cell is blank.
 func (t *table) drop(blank string) {
 	for i := len(t.head) - 1; i >= 0; i-- {

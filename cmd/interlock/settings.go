@@ -118,7 +118,7 @@ func (s *settings) table() []setting {
 		{name: "INTERLOCK_SERVER", flag: "server", uses: forHost | forClient, fallback: "http://" + app.DefaultListen,
 			doc: "the server's address", into: to(&s.serverURL, webAddress)},
 		{name: "INTERLOCK_CA_FILE", uses: forHost | forClient,
-			doc: "certificates (PEM) to trust besides the system's", into: to(&s.caFile, path)},
+			doc: "certificates (PEM) to trust instead of the system's", into: to(&s.caFile, path)},
 		{name: "INTERLOCK_TOKEN", flag: "token-file", uses: forClient, secret: true,
 			doc: "an API token for the operator's commands; without it, the file STATE_DIR/token is read if it is there", into: to(&s.token, hidden)},
 
