@@ -25,10 +25,12 @@ import (
 	"interlock/internal/secret"
 )
 
-// What goes wrong on the way to the control plane. Both are worth a repeat.
+// What goes wrong on the way to the control plane. All are worth a repeat.
 var (
 	errUnreachable = fault.New(fault.Unavailable, "server_unreachable",
-		"the control plane can't be reached; check its address, its certificate and the network").Retry(0)
+		"the control plane can't be reached; check its address and the network").Retry(0)
+	errCertificate = fault.New(fault.Unavailable, "server_certificate",
+		"the control plane's certificate is not trusted; name the CA that signed it with a CA file, or check the address").Retry(0)
 	errNotInterlock = fault.New(fault.Unavailable, "server_not_interlock",
 		"the answer did not come from Interlock; check the server's address, and any proxy in between").Retry(0)
 )
@@ -188,6 +190,10 @@ func broken(ctx context.Context, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err // the address is known, and the text is for a log
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return errCertificate.Because(err)
 	}
 	return errUnreachable.Because(err)
 }

@@ -75,6 +75,7 @@ func (c *CloudCaller) unavailable(ctx context.Context, err error) *llm.Unavailab
 // codeReasons are codes of the host protocol that mean a reason of another name.
 var codeReasons = map[string]llm.Reason{
 	errUnreachable.Code:  llm.Transport,
+	errCertificate.Code:  llm.Transport,
 	errNotInterlock.Code: llm.ProviderError,
 	"stale_attempt":      llm.LeaseLost,
 	"task_not_found":     llm.LeaseLost,

@@ -23,7 +23,8 @@ const enrollPatience = 10 * time.Second
 // finishes the same enrolment: the idempotency key is derived from it.
 //
 // It blocks for at most ten seconds. Errors: enrol_token_invalid, those of
-// Config.Validate, already_enrolled, server_unreachable, host_storage.
+// Config.Validate, already_enrolled, server_unreachable,
+// server_certificate, host_storage.
 func Enroll(ctx context.Context, cfg Config, token secret.String) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -76,8 +77,11 @@ func requestEnrolment(ctx context.Context, cfg Config, token secret.String) (hos
 	cl.key = hex.EncodeToString(sum[:])
 	ctx, cancel := context.WithTimeoutCause(ctx, enrollPatience, errUnreachable)
 	defer cancel()
-	if err := c.persist(ctx, cl, &reply, repeatable); err != nil {
+	if err := c.persist(ctx, cl, &reply, waitable); err != nil {
 		return reply, err
 	}
 	return reply, checkReply(reply)
 }
+
+// waitable reports whether waiting may help: not where a person has to act.
+func waitable(err error) bool { return repeatable(err) && !errors.Is(err, errCertificate) }

@@ -47,7 +47,7 @@ func (h *Host) sendEach(ctx context.Context, due []letter) error {
 		if err != nil {
 			again = err
 		}
-		if ctx.Err() != nil || errors.Is(err, errUnreachable) || (err != nil && final(err)) {
+		if ctx.Err() != nil || errors.Is(err, errUnreachable) || errors.Is(err, errCertificate) || (err != nil && final(err)) {
 			return again
 		}
 	}
