@@ -100,7 +100,7 @@ type call struct {
 	path    string
 	key     string
 	body    []byte
-	timeout time.Duration // of one try
+	timeout time.Duration // of one try; zero: the context's alone
 }
 
 // newCall encodes in for path under a fresh key.
@@ -156,8 +156,12 @@ func (c *client) credential() secret.String {
 }
 
 func (c *client) exchange(ctx context.Context, cl call, cred secret.String) (answer, error) {
-	try, cancel := context.WithTimeout(ctx, cl.timeout)
-	defer cancel()
+	try := ctx
+	if cl.timeout > 0 {
+		var cancel context.CancelFunc
+		try, cancel = context.WithTimeout(ctx, cl.timeout)
+		defer cancel()
+	}
 	req, err := http.NewRequestWithContext(try, http.MethodPost, c.base+cl.path, bytes.NewReader(cl.body))
 	if err != nil {
 		return answer{}, fault.New(fault.Invalid, "server_url", "the server's address %q can't be used", c.base).Because(err)

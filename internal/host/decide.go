@@ -42,8 +42,10 @@ func (c *CloudCaller) Decide(ctx context.Context, r llm.Request) (llm.Decision, 
 	if err != nil || len(cl.body) > hostapi.MaxDecideBody {
 		return llm.Decision{}, &llm.Unavailable{Reason: llm.BadRequest, Detail: "the prompt and screenshot are too large for the control plane", Err: err}
 	}
-	cl.key, cl.timeout = r.Key, r.Timeout+c.slack()
-	ctx, stop := context.WithTimeout(ctx, cl.timeout)
+	// One deadline for the whole decision and none for a try: the two would
+	// race, and a hang would now and then pass for a broken connection.
+	cl.key, cl.timeout = r.Key, 0
+	ctx, stop := context.WithTimeout(ctx, r.Timeout+c.slack())
 	defer stop()
 	var reply hostapi.DecideReply
 	if err := c.client.persist(ctx, cl, &reply, lostOnTheWay); err != nil {
