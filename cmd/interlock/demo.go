@@ -18,6 +18,7 @@ import (
 	"interlock/internal/fault"
 	"interlock/internal/host"
 	"interlock/internal/llm"
+	"interlock/internal/planner"
 	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
 )
@@ -196,7 +197,10 @@ func (d *demo) introduce() {
 	if d.plan.Model != "" {
 		name += ", model " + d.plan.Model
 	}
-	if name == app.Scripted {
+	switch {
+	case !d.plan.Enabled:
+		name = "none: the AI planner is off, so the stub gives up at the first step"
+	case name == app.Scripted:
 		name += ": a rehearsal without a model"
 	}
 	transport := "cloud: the host asks the server for each decision and holds no key"
@@ -205,7 +209,7 @@ func (d *demo) introduce() {
 	}
 	d.printf("%s\n\n", d.paint(strong, "A server, a host and a simulated phone in one process"))
 	d.fields("server", d.url+", with a scratch database that goes at the end", "provider", name, "transport", transport)
-	if d.plan.Provider == app.Scripted {
+	if d.plan.Enabled && d.plan.Provider == app.Scripted {
 		d.printf("\n%s\n", d.paint(faint, "For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, and AI_PLANNER_MODEL."))
 	}
 	d.printf("\n%s %s\n\n", d.paint(strong, "Task:"), app.DemoGoal)
@@ -226,7 +230,9 @@ func (d *demo) report(ctx context.Context, id string) (demoReport, error) {
 	if k.Result != nil {
 		r.Task.Steps, r.Usage = k.Result.Steps, k.Result.Usage
 	}
-	r.Provider, _ = d.plan.Named()
+	if r.Provider = planner.StubName; d.plan.Enabled {
+		r.Provider, _ = d.plan.Named()
+	}
 	for _, one := range decisions {
 		r.Provider = one.Provider
 		r.Decisions = append(r.Decisions, demoDecision{one.StepIndex, one.Tool, one.Arguments})

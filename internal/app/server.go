@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"interlock/internal/fault"
 	"interlock/internal/secret"
 	"interlock/internal/serve"
+	"interlock/internal/store"
 	"interlock/internal/store/sqlite"
 	"interlock/internal/tenant"
 	"interlock/internal/usage"
@@ -49,9 +49,10 @@ type ServerConfig struct {
 	Logger           *slog.Logger
 
 	// For tests.
-	Now   func() time.Time // nil: time.Now
-	Fleet fleet.Config     // its clock and logger are set here
-	Tasks task.Config      // likewise
+	Now        func() time.Time // nil: time.Now
+	Fleet      fleet.Config     // its clock and logger are set here
+	Tasks      task.Config      // likewise
+	PruneEvery time.Duration    // zero: decision's default
 }
 
 // Server is the control plane, built and listening.
@@ -114,11 +115,13 @@ func (s *Server) build(ctx context.Context) (err error) {
 
 // makeFolder makes the database's folder for its owner only.
 func makeFolder(dir string) error {
-	err := os.MkdirAll(dir, 0o700)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EROFS) {
-		return fault.New(fault.Forbidden, "database_unwritable", "the folder %s can't be made; choose another place with INTERLOCK_DATABASE or INTERLOCK_STATE_DIR", dir).Because(err)
+	switch err := os.MkdirAll(dir, 0o700); {
+	case errors.Is(err, syscall.ENOSPC):
+		return store.ErrFull.Because(err)
+	case err != nil:
+		return fault.New(store.ErrPlace.Kind, store.ErrPlace.Code, "the folder %s can't be made; choose another place with INTERLOCK_DATABASE or INTERLOCK_STATE_DIR", dir).Because(err)
 	}
-	return err
+	return nil
 }
 
 // furnish makes the services over the store.
@@ -137,7 +140,7 @@ func (s *Server) furnish() (err error) {
 	if err != nil {
 		return err
 	}
-	r.decisions, err = decision.New(s.store, caller, decision.Config{Timeout: c.Planner.Timeout, Retention: c.Retention,
+	r.decisions, err = decision.New(s.store, caller, decision.Config{Timeout: c.Planner.Timeout, Retention: c.Retention, PruneEvery: c.PruneEvery,
 		MaxBytes: c.DecisionMaxBytes, Caps: c.Caps, Now: c.Now, Logger: c.Logger})
 	if err != nil {
 		return err
