@@ -18,17 +18,18 @@ import (
 type upstream struct {
 	url   string
 	calls atomic.Int64
-	delay time.Duration
+	delay atomic.Int64 // a time.Duration
 }
 
 func startUpstream(t *testing.T, delay time.Duration) *upstream {
 	t.Helper()
-	u := &upstream{delay: delay}
+	u := &upstream{}
+	u.delay.Store(int64(delay))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		n := u.calls.Add(1)
 		select {
-		case <-time.After(u.delay):
+		case <-time.After(time.Duration(u.delay.Load())):
 		case <-r.Context().Done():
 			return
 		}

@@ -28,6 +28,9 @@ import (
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		if builtIn != "" {
+			os.RemoveAll(builtIn)
+		}
 		os.Exit(code)
 	}))
 }
@@ -292,4 +295,9 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// bareWith is a bare host that presents any credential.
+func (w *world) bareWith(credential string) *barehost.Host {
+	return &barehost.Host{URL: w.url, Credential: credential}
 }
