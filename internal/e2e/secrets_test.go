@@ -187,7 +187,11 @@ func badSecrets(t *testing.T, w *world, answers *bytes.Buffer, enrol, credential
 func TestAPrunedPromptIsGone(t *testing.T) {
 	t.Parallel()
 	u := startUpstream(t, 0)
-	w := start(t, func(c *app.ServerConfig) { c.Planner = u.planner(); c.Retention = time.Second; c.PruneEvery = 50 * time.Millisecond })
+	w := start(t, func(c *app.ServerConfig) {
+		c.Planner = u.planner()
+		c.Retention = time.Second
+		c.PruneEvery = 50 * time.Millisecond
+	})
 	h := w.bare("h", 1)
 	var gone []string
 	// Words that don't compress, as a canary has to be found where it is kept.
