@@ -13,6 +13,9 @@ import (
 	"interlock/internal/secret"
 )
 
+// ErrNotEnrolled is what Open says where there is no credential yet.
+var ErrNotEnrolled = fault.New(fault.Unauthenticated, "host_not_enrolled", "this host is not enrolled; ask an operator for an enrolment token and enroll it")
+
 // credentialFile is the name in the state folder.
 const credentialFile = "credential.json"
 
@@ -75,7 +78,7 @@ func openCredentials(dir, server string, log *slog.Logger) (*credentials, error)
 	err := readPrivate(c.path, &c.id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.New(fault.Unauthenticated, "host_not_enrolled", "this host is not enrolled; ask an operator for an enrolment token and enroll it")
+		return nil, ErrNotEnrolled
 	case err != nil:
 		return nil, err
 	case c.id.Current.Bearer.Reveal() == "" || c.id.HostID == "":

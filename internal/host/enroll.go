@@ -14,6 +14,9 @@ import (
 	"interlock/internal/secret"
 )
 
+// ErrEnrolled is the refusal to replace a credential that is there.
+var ErrEnrolled = fault.New(fault.Conflict, "already_enrolled", "this host is enrolled already")
+
 // enrollPatience bounds Enroll: a person waits for it.
 const enrollPatience = 10 * time.Second
 
@@ -23,7 +26,7 @@ const enrollPatience = 10 * time.Second
 // finishes the same enrolment: the idempotency key is derived from it.
 //
 // It blocks for at most ten seconds. Errors: enrol_token_invalid, those of
-// Config.Validate, already_enrolled, server_unreachable,
+// Config.Validate, ErrEnrolled, server_unreachable,
 // server_certificate, host_storage.
 func Enroll(ctx context.Context, cfg Config, token secret.String) error {
 	cfg = cfg.withDefaults()
@@ -58,7 +61,7 @@ func alreadyEnrolled(file string, old identity, err error) error {
 	if err != nil {
 		return err
 	}
-	return fault.New(fault.Conflict, "already_enrolled", "this host is enrolled at %s as %s; remove %s to enroll it anew", old.Server, old.HostID, file)
+	return fault.New(ErrEnrolled.Kind, ErrEnrolled.Code, "this host is enrolled at %s as %s; remove %s to enroll it anew", old.Server, old.HostID, file)
 }
 
 func requestEnrolment(ctx context.Context, cfg Config, token secret.String) (hostapi.CredentialReply, error) {

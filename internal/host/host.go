@@ -57,7 +57,7 @@ type Host struct {
 
 // Open reads the credential and the outbox from cfg.StateDir and takes the
 // folder's lock. Run, or Close where Run is not called, gives it back. Errors:
-// host_not_enrolled, host_settings, wrong_server, host_running, state_file,
+// ErrNotEnrolled, host_settings, wrong_server, host_running, state_file,
 // state_file_mode, host_storage.
 func Open(cfg Config, plan Planners) (*Host, error) {
 	cfg = cfg.withDefaults()

@@ -151,6 +151,7 @@ func TestAResultIsDroppedOnlyOnAFinalAnswer(t *testing.T) {
 		"a redirect":                {hostapitest.Page(302), true},
 		"half an answer":            {hostapitest.Answer(`{"task_state":`), true},
 		"a name twice":              {hostapitest.Answer(`{"task_state":"a","task_state":"b"}`), true},
+		"an answer without end":     {hostapitest.Answer(`{"task_state":"` + strings.Repeat("x", hostapi.MaxReply) + `"}`), true},
 		"no answer at all":          {hostapitest.Swallow, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,11 @@ type credential struct {
 	expires  time.Time
 	used     bool
 	replaced *credential
+	retires  time.Time // zero: not yet known
 }
+
+// retireAfter is how long an old credential works once the new one was used.
+const retireAfter = time.Minute
 
 // EnrolToken mints a one-use token.
 func (s *Server) EnrolToken() secret.String {
@@ -167,11 +171,29 @@ func (s *Server) authenticate(bearer string) (*host, error) {
 			case !time.Now().Before(c.expires):
 				return nil, errCredential
 			}
-			c.used = true
+			if !c.retires.IsZero() && time.Now().After(c.retires) {
+				h.revoked = true
+				s.violations = append(s.violations, "a retired credential was presented")
+				return nil, errRevoked
+			}
+			h.firstUse(c)
 			return h, nil
 		}
 	}
 	return nil, errCredential
+}
+
+// firstUse retires the credential that c replaced, when c is used at first.
+func (h *host) firstUse(c *credential) {
+	if c.used {
+		return
+	}
+	c.used = true
+	for _, old := range h.creds {
+		if old.replaced == c {
+			old.retires = time.Now().Add(retireAfter)
+		}
+	}
 }
 
 func (s *Server) rotate(c call) (any, error) {
