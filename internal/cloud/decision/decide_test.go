@@ -422,7 +422,7 @@ func TestAHostAtItsOwnLimitWaitsAndThenIsToldSo(t *testing.T) {
 	first := w.start(t.Context(), w.host, request(f, "k"))
 	<-entered
 	r := request(next, "k")
-	r.Timeout = 30 * time.Millisecond
+	r.Timeout = time.Second // long enough for the store, so that it ends at the gate
 	_, err := w.Decide(t.Context(), w.host, r, "req")
 	if u := wantReason(t, "beyond the host's limit", err, llm.Overloaded); u.RetryAfter <= 0 {
 		t.Error("it does not say when to come back")

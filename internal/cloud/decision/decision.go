@@ -9,6 +9,12 @@
 // first answer and is billed once. Screenshots are hashed, measured, sent to
 // the provider and forgotten: no type of this room's store can hold one.
 //
+// A decide belongs to the service, not to the connection that asked: if the host
+// goes away the provider's answer is still recorded, and the host's repeat gets
+// it. A crash between the provider's answer and the commit loses the answer,
+// which nobody saw; the repeat asks, and pays, again. The attempt may end while
+// the provider works: then the call is cut, metered and leaves no row.
+//
 // Decisions go when their task has been terminal for longer than the
 // retention window, and never before. If the log reaches its byte budget, new
 // decides are refused; nothing that must stay is removed.

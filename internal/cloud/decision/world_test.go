@@ -86,7 +86,7 @@ func (l *logText) String() string {
 // world is a control plane on a real store whose clock a test moves.
 type world struct {
 	*decision.Service
-	t     *testing.T
+	t     testing.TB
 	clock *clock
 	store *sqlite.Store
 	tasks *task.Service
@@ -103,7 +103,7 @@ type settings struct {
 	noProvider bool
 }
 
-func newWorld(t *testing.T, change ...func(*settings)) *world {
+func newWorld(t testing.TB, change ...func(*settings)) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{at: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, model: &model{}, log: &logText{}}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

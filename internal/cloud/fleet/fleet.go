@@ -4,9 +4,15 @@
 // A host is made by a one-use enrolment token and then holds a bearer
 // credential, stored only as a hash. At most two credentials of a host live at
 // once: a rotation leaves the old one valid for an overlap. A credential that
-// is presented after it was retired was copied: the host is revoked with all
-// its credentials, and an operator is told. The store's rows are
-// authoritative; what is cached here is only when each host was last seen.
+// is presented after it was retired, while its successor is in use, was copied:
+// the host is revoked with all its credentials, and an operator is told. A
+// rotation whose answer never arrived retires nothing.
+//
+// The store's rows are authoritative. In memory are when each host was last
+// seen, which reaches the store once a second, and the credentials that were
+// good within the last moments (Config.CacheFor); a change made by this process
+// is seen by the next call. A crash loses a second of heartbeats. Times are this
+// server's; a host's clock is never asked.
 package fleet
 
 import (

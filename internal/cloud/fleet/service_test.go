@@ -398,6 +398,7 @@ func (s *writes) RecordSeen(ctx context.Context, batch []fleet.Seen) error {
 
 // R-HOST-2
 func TestHeartbeatsReachTheStoreOnceASecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, time.Now)
 		counted := &writes{Store: db}

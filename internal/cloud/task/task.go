@@ -13,6 +13,12 @@
 // repeatable; else the task ends failed(indeterminate) for a person to look
 // at. A device is leased with the task and stays taken for a grace after a
 // lease ran out, longer than a host takes to fence itself.
+//
+// The store is authoritative, and the one queue. Held polls, signals and
+// watchers live in memory and only save time: a submit wakes one host that can
+// serve the task, a cancel reaches its host's poll at once. After a crash hosts
+// poll again, heartbeats say what signals said, a sweep finds what nobody
+// announced, and leases run on.
 package task
 
 import (

@@ -29,11 +29,10 @@ type world struct {
 }
 
 // inBubble runs f in a world whose clock stands still while anything is busy.
-// wrap, where not nil, stands between the service and its store. Bubbles run one
-// after another: where two first fill encoding/json's cache of a type at once,
-// the race detector does not see the cache's own order between them.
+// wrap, where not nil, stands between the service and its store.
 func inBubble(t *testing.T, wrap func(task.Store) task.Store, f func(t *testing.T, w *world)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "task.db")})
 		if err != nil {
