@@ -10,32 +10,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/fault"
 	"interlock/internal/llm"
-	"interlock/internal/usage"
 )
-
-// attempt names what may have one decide in flight.
-type attempt struct {
-	task   task.ID
-	number int
-}
-
-// flight is one decide under way. It belongs to the service, not to the call
-// that began it: if the host's connection is cut, the provider's answer is
-// still recorded, and a repeat with the same key gets it.
-type flight struct {
-	host      fleet.Host
-	fence     task.Fence
-	request   llm.Request
-	picture   *llm.Evidence
-	body      [32]byte
-	requestID string // of the call that began it
-	cancel    context.CancelCauseFunc
-
-	done     chan struct{} // closed when decision and err are set
-	decision llm.Decision
-	err      error
-	replay   bool // the answer was in the log
-}
 
 // Limits of a request that the wire's own limit does not set.
 const (
@@ -74,43 +49,6 @@ func (s *Service) Decide(ctx context.Context, h fleet.Host, r llm.Request, reque
 	return d, err
 }
 
-// board returns the flight that answers r: the one under way with the same key
-// and question, or a new one.
-func (s *Service) board(ctx context.Context, h fleet.Host, r llm.Request, requestID string) (*flight, error) {
-	switch {
-	case !h.PlannerAllowed:
-		return nil, &llm.Unavailable{Reason: llm.PlannerForbidden, Detail: "this host may not ask for decisions; an operator can allow it (interlock host planner)"}
-	case s.provider == nil:
-		return nil, &llm.Unavailable{Reason: llm.PlannerNotConfigured, Detail: "the control plane has no model provider; set a provider's key and AI_PLANNER_MODEL there"}
-	}
-	if err := checkRequest(r); err != nil {
-		return nil, err
-	}
-	f := &flight{host: h, request: r, requestID: requestID, done: make(chan struct{}),
-		fence: task.Fence{Tenant: h.Tenant, Host: h.ID, Task: task.ID(r.TaskID), Attempt: r.Attempt}}
-	if r.Image != nil {
-		e := r.Image.Evidence()
-		f.picture = &e
-	}
-	f.body = bodyHash(r, f.picture)
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := attempt{f.fence.Task, f.fence.Attempt}
-	if other := s.flights[at]; other != nil {
-		return other, other.admits(f)
-	}
-	if s.stopping {
-		return nil, &llm.Unavailable{Reason: llm.Overloaded, RetryAfter: time.Second, Detail: "the control plane is going down; ask again shortly"}
-	}
-	s.flights[at] = f
-	s.landed.Add(1)
-	flying, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	f.cancel = cancel
-	go s.fly(flying, at, f)
-	return f, nil
-}
-
 func checkRequest(r llm.Request) error {
 	bad := func(detail string) error { return &llm.Unavailable{Reason: llm.BadRequest, Detail: detail} }
 	switch {
@@ -126,37 +64,6 @@ func checkRequest(r llm.Request) error {
 		return bad("timeout_seconds is negative")
 	}
 	return nil
-}
-
-// admits says whether a later request may share f's answer. Only the host that
-// began it may, and only by asking the same again.
-func (f *flight) admits(later *flight) error {
-	switch {
-	case f.host.ID != later.host.ID || f.fence.Tenant != later.fence.Tenant:
-		return &llm.Unavailable{Reason: llm.LeaseLost, Detail: task.ErrLeaseLost.Detail}
-	case f.request.Key != later.request.Key:
-		return &llm.Unavailable{Reason: llm.DecideInFlight, RetryAfter: 100 * time.Millisecond, Detail: "another decision of this attempt is under way; ask again when it has ended"}
-	case f.body != later.body:
-		return ErrKeyReused
-	}
-	return nil
-}
-
-// fly runs one flight to its end.
-func (s *Service) fly(ctx context.Context, at attempt, f *flight) {
-	defer s.landed.Done()
-	defer f.cancel(nil)
-	timeout := s.cfg.Timeout
-	if t := f.request.Timeout; t > 0 {
-		timeout = min(timeout, t)
-	}
-	ctx, stop := context.WithTimeoutCause(ctx, timeout, context.DeadlineExceeded)
-	defer stop()
-	f.decision, f.err = s.decide(ctx, f)
-	s.mu.Lock()
-	delete(s.flights, at)
-	s.mu.Unlock()
-	close(f.done)
 }
 
 // decide is the order of one decision: standing, caps, provider, record.
@@ -260,87 +167,8 @@ func fenced(ctx context.Context, err error) error {
 	return fmt.Errorf("read where the attempt stands: %w", err)
 }
 
-// recordWithin bounds the commit of an answer that is paid for already, past
-// the decide's own deadline.
-const recordWithin = 10 * time.Second
-
-// record commits the decision with its usage. A store that is busy is asked
-// again, which is safe: the key has one row at most.
-func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency time.Duration) (int, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
-	defer cancel()
-	row, entry := f.row(d, s.now(), latency), f.entry(d.Usage, d.Provider, d.Model, "", s.now())
-	for {
-		step, err := s.store.Record(ctx, row, entry)
-		switch {
-		case err == nil:
-			return step, nil
-		case errors.Is(err, ErrKeyReused):
-			return 0, err
-		case errors.Is(err, task.ErrStaleAttempt), errors.Is(err, task.ErrLeaseLost), errors.Is(err, task.ErrCancelled):
-			u := llm.AsUnavailable(fenced(ctx, err))
-			u.Usage, u.Provider, u.Model, u.ProviderRequestID = d.Usage, d.Provider, d.Model, d.ProviderRequestID
-			return 0, u
-		case fault.Of(err).Retryable && pause(ctx, 20*time.Millisecond):
-			continue
-		}
-		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("err", err)...)
-		return 0, &llm.Unavailable{Reason: llm.StorageFull, Detail: "the decision could not be recorded, so it is not answered; see the control plane's log and its disk", Err: err,
-			Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID}
-	}
-}
-
-// meterFailure adds the call to the usage: what it cost where the provider
-// said, else as unknown.
-func (s *Service) meterFailure(ctx context.Context, f *flight, u *llm.Unavailable) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
-	defer cancel()
-	if err := s.store.MeterFailure(ctx, f.entry(u.Usage, u.Provider, u.Model, u.Reason, s.now())); err != nil {
-		s.cfg.Logger.ErrorContext(ctx, "usage of a failed decide not recorded", f.ids("err", err)...)
-	}
-}
-
-// pause waits, and reports whether ctx is still good.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (f *flight) row(d llm.Decision, at time.Time, latency time.Duration) Row {
-	return Row{Tenant: f.fence.Tenant, Task: f.fence.Task, Attempt: f.fence.Attempt, StepIndex: -1, Host: f.fence.Host, Key: f.request.Key, BodyHash: f.body,
-		SystemPrompt: f.request.System, UserPrompt: f.request.User, Tools: f.request.Tools.Specs(), Tool: d.Call.Tool, Arguments: d.Call.Arguments,
-		Screenshot: f.picture, Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID,
-		RequestID: f.requestID, At: at, Latency: latency}
-}
-
-func (f *flight) entry(u llm.Usage, provider, model string, reason llm.Reason, at time.Time) usage.Entry {
-	return usage.Entry{Tenant: f.fence.Tenant, Host: string(f.fence.Host), Task: string(f.fence.Task), Attempt: f.fence.Attempt,
-		Provider: provider, Model: model, At: at, Usage: u, Reason: reason}
-}
-
 func decisionOf(r Row) llm.Decision {
 	d := llm.Decision{Usage: r.Usage, Provider: r.Provider, Model: r.Model, ProviderRequestID: r.ProviderRequestID, StepIndex: r.StepIndex}
 	d.Call.Tool, d.Call.Arguments = r.Tool, r.Arguments
 	return d
-}
-
-// TaskChanged cuts the flights of a task that an operator cancels, or whose
-// attempt is over. It is task.Service's observer and does not block.
-func (s *Service) TaskChanged(c task.Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.flights[attempt{c.Task, c.Attempt}]
-	switch {
-	case f == nil || c.State == task.Leased || c.State == task.Running:
-	case c.State == task.Cancelling || c.State == task.Cancelled:
-		f.cancel(&llm.Unavailable{Reason: llm.Cancelled, Detail: task.ErrCancelled.Detail})
-	default:
-		f.cancel(&llm.Unavailable{Reason: llm.LeaseLost, Detail: task.ErrLeaseLost.Detail})
-	}
 }

@@ -1,0 +1,76 @@
+package decision
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"interlock/internal/cloud/task"
+	"interlock/internal/fault"
+	"interlock/internal/llm"
+	"interlock/internal/usage"
+)
+
+// recordWithin bounds the commit of an answer that is paid for already, past
+// the decide's own deadline.
+const recordWithin = 10 * time.Second
+
+// record commits the decision with its usage. A store that is busy is asked
+// again, which is safe: the key has one row at most.
+func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	row, entry := f.row(d, s.now(), latency), f.entry(d.Usage, d.Provider, d.Model, "", s.now())
+	for {
+		step, err := s.store.Record(ctx, row, entry)
+		switch {
+		case err == nil:
+			return step, nil
+		case errors.Is(err, ErrKeyReused):
+			return 0, err
+		case errors.Is(err, task.ErrStaleAttempt), errors.Is(err, task.ErrLeaseLost), errors.Is(err, task.ErrCancelled):
+			u := llm.AsUnavailable(fenced(ctx, err))
+			u.Usage, u.Provider, u.Model, u.ProviderRequestID = d.Usage, d.Provider, d.Model, d.ProviderRequestID
+			return 0, u
+		case fault.Of(err).Retryable && pause(ctx, 20*time.Millisecond):
+			continue
+		}
+		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("err", err)...)
+		return 0, &llm.Unavailable{Reason: llm.StorageFull, Detail: "the decision could not be recorded, so it is not answered; see the control plane's log and its disk", Err: err,
+			Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID}
+	}
+}
+
+// meterFailure adds the call to the usage: what it cost where the provider
+// said, else as unknown.
+func (s *Service) meterFailure(ctx context.Context, f *flight, u *llm.Unavailable) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	if err := s.store.MeterFailure(ctx, f.entry(u.Usage, u.Provider, u.Model, u.Reason, s.now())); err != nil {
+		s.cfg.Logger.ErrorContext(ctx, "usage of a failed decide not recorded", f.ids("err", err)...)
+	}
+}
+
+// pause waits, and reports whether ctx is still good.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (f *flight) row(d llm.Decision, at time.Time, latency time.Duration) Row {
+	return Row{Tenant: f.fence.Tenant, Task: f.fence.Task, Attempt: f.fence.Attempt, StepIndex: -1, Host: f.fence.Host, Key: f.request.Key, BodyHash: f.body,
+		SystemPrompt: f.request.System, UserPrompt: f.request.User, Tools: f.request.Tools.Specs(), Tool: d.Call.Tool, Arguments: d.Call.Arguments,
+		Screenshot: f.picture, Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID,
+		RequestID: f.requestID, At: at, Latency: latency}
+}
+
+func (f *flight) entry(u llm.Usage, provider, model string, reason llm.Reason, at time.Time) usage.Entry {
+	return usage.Entry{Tenant: f.fence.Tenant, Host: string(f.fence.Host), Task: string(f.fence.Task), Attempt: f.fence.Attempt,
+		Provider: provider, Model: model, At: at, Usage: u, Reason: reason}
+}
