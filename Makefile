@@ -40,7 +40,8 @@ test-long: test ## the same at full size: hours
 
 .PHONY: bench
 bench: build ## the figures of docs/PERFORMANCE.md on this machine
-	go test -run '^$$' -bench . -benchmem ./...
+	go run ./internal/bench $(ARGS)
+	go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: setup
 setup:

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"interlock/internal/hostapi"
+)
+
+// childServer is the argument that makes this program the server of polls.
+const childServer = "serve-for-bench"
+
+// serveChild runs a server until its standard input ends, after one line of
+// JSON that says where it is.
+func serveChild() {
+	w, err := startWorld(context.Background(), "")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench: child:", err)
+		os.Exit(1)
+	}
+	json.NewEncoder(os.Stdout).Encode(map[string]string{"url": w.url, "token": w.token})
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	w.stop()
+}
+
+// polls measures the memory of a server in a process of its own while many
+// hosts wait for work.
+func polls(ctx context.Context, b *bench) error {
+	child := exec.CommandContext(ctx, os.Args[0], childServer)
+	child.Stderr = os.Stderr
+	in, err := child.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	defer child.Wait()
+	defer in.Close()
+	var at struct{ URL, Token string }
+	if err := json.NewDecoder(out).Decode(&at); err != nil {
+		return err
+	}
+	w := &world{url: at.URL, token: at.Token}
+	hosts, err := enrollMany(ctx, w, b.idle)
+	if err != nil {
+		return err
+	}
+	enrolled := residentMB(child.Process.Pid)
+	ctx, stop := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	var failed atomic.Int64
+	for i, h := range hosts {
+		waiting.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				var got hostapi.PollReply
+				err := h.Do(ctx, hostapi.PathPoll, fmt.Sprintf("idle-%d-%d", i, n), hostapi.PollRequest{WaitMS: 25_000}, &got)
+				if err != nil && ctx.Err() == nil {
+					failed.Add(1)
+					return
+				}
+			}
+		})
+	}
+	// Two rounds of polls, so that what each costs has been paid more than once.
+	rest := 60 * time.Second
+	if b.idle < 10_000 {
+		rest = 5 * time.Second
+	}
+	select {
+	case <-time.After(rest):
+	case <-ctx.Done():
+	}
+	resident := residentMB(child.Process.Pid)
+	stop()
+	waiting.Wait()
+	row(fmt.Sprintf("%d idle polls: resident memory of the server", b.idle), fmt.Sprintf("%d MB (%d MB after enrolling, before polling)", resident, enrolled), "at most 200 MB", resident <= 200)
+	row("polls that failed", fmt.Sprint(failed.Load()), "none", failed.Load() == 0)
+	return nil
+}
+
+// residentMB reads a process's resident memory; -1 where the system does not
+// say it in /proc.
+func residentMB(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		var kb int
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kb); err == nil {
+			return kb / 1024
+		}
+	}
+	return -1
+}
