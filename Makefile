@@ -39,9 +39,9 @@ test-long: test ## the same at full size: hours
 	@.ci/long
 
 .PHONY: bench
-bench: build ## the figures of docs/PERFORMANCE.md on this machine
-	go run ./internal/bench $(ARGS)
-	go test -run '^$$' -bench . -benchmem ./internal/...
+bench: ## the figures of docs/PERFORMANCE.md on this machine
+	@go build -buildvcs=false -o bin/bench ./internal/bench && ./bin/bench $(ARGS)
+	@echo; go test -run '^$$' -bench . -benchmem $$(grep -rlE '^func Benchmark' --include='*_test.go' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: setup
 setup:
