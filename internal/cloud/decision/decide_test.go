@@ -112,6 +112,22 @@ type outcome struct {
 	err error
 }
 
+// held is a store that keeps the calls of one host waiting.
+type held struct {
+	decision.Store
+	host    func() fleet.HostID
+	waiting chan struct{} // one each time that such a call has come
+	goOn    chan struct{} // closed to let them go on
+}
+
+func (s held) Standing(ctx context.Context, f task.Fence, key string, body [32]byte) (decision.Standing, error) {
+	if f.Host == s.host() {
+		s.waiting <- struct{}{}
+		<-s.goOn
+	}
+	return s.Store.Standing(ctx, f, key, body)
+}
+
 // start decides in the background.
 func (w *world) start(ctx context.Context, h fleet.Host, r llm.Request) <-chan outcome {
 	out := make(chan outcome, 1)
@@ -506,4 +522,28 @@ func TestTheLogLineHoldsNothingOfTheDecision(t *testing.T) {
 			t.Errorf("%s is not in the log:\n%s", want, out)
 		}
 	}
+}
+
+// R-CLOUD-1
+func TestAHostThatAsksForAnothersAttemptIsNotInItsWay(t *testing.T) {
+	t.Parallel()
+	var stranger fleet.Host
+	slow := held{host: func() fleet.HostID { return stranger.ID }, waiting: make(chan struct{}, 1), goOn: make(chan struct{})}
+	w := newWorld(t, func(s *settings) {
+		s.wrap = func(inner decision.Store) decision.Store { slow.Store = inner; return slow }
+	})
+	stranger = w.enroll("stranger")
+	f := w.attempt()
+	intruding := w.start(t.Context(), stranger, request(f, "k"))
+	<-slow.waiting
+	if d := w.mustDecide(f, "k"); d.StepIndex != 0 {
+		t.Errorf("the holder's decision has index %d", d.StepIndex)
+	}
+	close(slow.goOn)
+	got := <-intruding
+	wantReason(t, "the stranger", got.err, llm.LeaseLost)
+	if n := w.model.calls.Load(); n != 1 {
+		t.Errorf("%d provider calls, want the holder's one", n)
+	}
+	w.wantGapless(f.Task, 1)
 }

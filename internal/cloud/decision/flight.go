@@ -2,6 +2,7 @@ package decision
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"interlock/internal/cloud/fleet"
@@ -9,7 +10,9 @@ import (
 	"interlock/internal/llm"
 )
 
-// attempt names what may have one decide in flight.
+// attempt names what a host may have one decide in flight for. Flights of
+// different hosts don't meet here: which of them holds the attempt is for the
+// store to say, and one that does not must not be in the holder's way.
 type attempt struct {
 	task   task.ID
 	number int
@@ -56,13 +59,15 @@ func (s *Service) board(ctx context.Context, h fleet.Host, r llm.Request, reques
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := attempt{f.fence.Task, f.fence.Attempt}
-	if other := s.flights[at]; other != nil {
-		return other, other.admits(f)
+	for _, other := range s.flights[at] {
+		if other.host.ID == h.ID {
+			return other, other.admits(f)
+		}
 	}
 	if s.stopping {
 		return nil, &llm.Unavailable{Reason: llm.Overloaded, RetryAfter: time.Second, Detail: "the control plane is going down; ask again shortly"}
 	}
-	s.flights[at] = f
+	s.flights[at] = append(s.flights[at], f)
 	s.landed.Add(1)
 	flying, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	f.cancel = cancel
@@ -70,12 +75,10 @@ func (s *Service) board(ctx context.Context, h fleet.Host, r llm.Request, reques
 	return f, nil
 }
 
-// admits says whether a later request may share f's answer. Only the host that
-// began it may, and only by asking the same again.
+// admits says whether a later request of the same host may share f's answer:
+// only by asking the same again.
 func (f *flight) admits(later *flight) error {
 	switch {
-	case f.host.ID != later.host.ID || f.fence.Tenant != later.fence.Tenant:
-		return &llm.Unavailable{Reason: llm.LeaseLost, Detail: task.ErrLeaseLost.Detail}
 	case f.request.Key != later.request.Key:
 		return &llm.Unavailable{Reason: llm.DecideInFlight, RetryAfter: 100 * time.Millisecond, Detail: "another decision of this attempt is under way; ask again when it has ended"}
 	case f.body != later.body:
@@ -95,23 +98,47 @@ func (s *Service) fly(ctx context.Context, at attempt, f *flight) {
 	ctx, stop := context.WithTimeoutCause(ctx, timeout, context.DeadlineExceeded)
 	defer stop()
 	f.decision, f.err = s.decide(ctx, f)
-	s.mu.Lock()
-	delete(s.flights, at)
-	s.mu.Unlock()
+	s.landedAt(at, f)
 	close(f.done)
+}
+
+// landedAt lets the host begin another flight.
+func (s *Service) landedAt(at attempt, f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := slices.DeleteFunc(s.flights[at], func(other *flight) bool { return other == f })
+	if len(left) == 0 {
+		delete(s.flights, at)
+		return
+	}
+	s.flights[at] = left
+}
+
+// inFlight is how many decides are under way.
+func (s *Service) inFlight() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.flights {
+		n += len(of)
+	}
+	return n
 }
 
 // TaskChanged cuts the flights of a task that an operator cancels, or whose
 // attempt is over. It is task.Service's observer and does not block.
 func (s *Service) TaskChanged(c task.Change) {
+	var why *llm.Unavailable
+	switch c.State {
+	case task.Leased, task.Running:
+		return
+	case task.Cancelling, task.Cancelled:
+		why = &llm.Unavailable{Reason: llm.Cancelled, Detail: task.ErrCancelled.Detail}
+	default:
+		why = &llm.Unavailable{Reason: llm.LeaseLost, Detail: task.ErrLeaseLost.Detail}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.flights[attempt{c.Task, c.Attempt}]
-	switch {
-	case f == nil || c.State == task.Leased || c.State == task.Running:
-	case c.State == task.Cancelling || c.State == task.Cancelled:
-		f.cancel(&llm.Unavailable{Reason: llm.Cancelled, Detail: task.ErrCancelled.Detail})
-	default:
-		f.cancel(&llm.Unavailable{Reason: llm.LeaseLost, Detail: task.ErrLeaseLost.Detail})
+	for _, f := range s.flights[attempt{c.Task, c.Attempt}] {
+		f.cancel(why)
 	}
 }

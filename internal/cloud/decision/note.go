@@ -101,10 +101,7 @@ func (st Stats) Decides() (n int64) {
 
 // Stats reads the counters, and two of the store's.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{MaxBytes: s.cfg.MaxBytes}
-	s.mu.Lock()
-	st.InFlight = len(s.flights)
-	s.mu.Unlock()
+	st := Stats{MaxBytes: s.cfg.MaxBytes, InFlight: s.inFlight()}
 	s.counts.mu.Lock()
 	st.Outcomes, st.Pruned, st.PruneFailed = maps.Clone(s.counts.outcomes), s.counts.pruned, s.counts.pruneFails
 	s.counts.mu.Unlock()

@@ -73,9 +73,9 @@ type Service struct {
 	reclaimOwed atomic.Bool
 
 	mu       sync.Mutex
-	flights  map[attempt]*flight // guarded by mu
-	stopping bool                // guarded by mu
-	landed   sync.WaitGroup      // one for each flight; Add under mu while not stopping
+	flights  map[attempt][]*flight // guarded by mu; of each host at most one
+	stopping bool                  // guarded by mu
+	landed   sync.WaitGroup        // one for each flight; Add under mu while not stopping
 }
 
 // New returns the service. Without a provider it starts, and every decide says
@@ -85,7 +85,7 @@ func New(store Store, provider llm.ToolCaller, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Invalid, "invalid_settings", "correct the settings of decisions: %v", err)
 	}
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt]*flight{},
+	return &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},
 		gate: newGate(cfg.Caps.Concurrent), memory: &memory{limit: cfg.Caps.RequestBytes},
 		counts: counters{outcomes: map[string]int64{}}}, nil
 }
