@@ -13,8 +13,9 @@ import (
 
 // Sizes of the write-ahead log, in bytes.
 const (
-	walStep  = 8 << 20  // after so much growth its pages go to the database
+	walStep  = 8 << 20  // when so much waits in it, it goes to the database
 	walAlarm = 64 << 20 // a reader must be holding it
+	pageSize = 4096     // the engine's default
 )
 
 // wal keeps the write-ahead log short. It belongs to the writer's goroutine.
@@ -24,7 +25,6 @@ type wal struct {
 	log  *slog.Logger
 
 	timer   *time.Timer // runs while the log holds pages; nil: it holds none
-	moved   int64       // size at the last checkpoint
 	alarmed bool
 }
 
@@ -35,17 +35,18 @@ func (w *wal) grown() {
 	} else {
 		w.timer.Reset(restAfter)
 	}
+	// The file keeps its size when the log starts at its front again, so the
+	// size only says that it is worth asking how much of it waits.
 	info, err := os.Stat(w.path)
-	if err != nil || info.Size()-w.moved < walStep {
+	if err != nil || info.Size() < walStep {
 		return
 	}
-	all, err := w.checkpoint(`PRAGMA wal_checkpoint(PASSIVE)`)
+	var pages, moved int64
+	if pages, moved, err = w.pragma(`PRAGMA wal_checkpoint(NOOP)`); err == nil && (pages-moved)*pageSize >= walStep {
+		_, err = w.checkpoint(`PRAGMA wal_checkpoint(PASSIVE)`)
+	}
 	if err != nil {
 		w.log.Warn("checkpoint failed; it is tried again", "error", err)
-	}
-	w.moved = info.Size()
-	if all {
-		w.moved = 0 // the next write starts at the front
 	}
 	w.alarm(info.Size())
 }
@@ -82,7 +83,7 @@ func (w *wal) truncate() bool {
 		w.log.Warn("checkpoint failed; it is tried again", "error", err)
 	}
 	if all {
-		w.moved, w.timer = 0, nil
+		w.timer = nil
 	}
 	return all
 }
@@ -99,9 +100,19 @@ func (w *wal) unhurried(pragma string) (bool, error) {
 
 // checkpoint reports whether every page went to the database.
 func (w *wal) checkpoint(pragma string) (bool, error) {
-	var blocked, pages, moved int64
-	err := w.conn.QueryRowContext(context.Background(), pragma).Scan(&blocked, &pages, &moved)
-	return err == nil && blocked == 0 && pages == moved, err
+	pages, moved, err := w.pragma(pragma)
+	return err == nil && pages == moved, err
+}
+
+// pragma returns how many pages the log holds and how many of those are in the
+// database too. A checkpoint that is blocked moves fewer.
+func (w *wal) pragma(pragma string) (pages, moved int64, err error) {
+	var blocked int64
+	err = w.conn.QueryRowContext(context.Background(), pragma).Scan(&blocked, &pages, &moved)
+	if blocked != 0 {
+		moved = min(moved, pages-1)
+	}
+	return pages, moved, err
 }
 
 // reclaimStep is how many pages one turn of Reclaim gives back: others write
