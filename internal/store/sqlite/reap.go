@@ -11,22 +11,23 @@ import (
 // that waits again, it is how its attempt ended.
 func (s *Store) Reap(ctx context.Context, tm task.Timing, limit int) ([]task.Reaped, error) {
 	out, err := written(ctx, s, control, func(t *tx) ([]task.Reaped, error) {
-		// What is found here is moved here, so the next call finds others.
+		// Both pages are found before anything moves, so that a task moves once;
+		// what is found is moved, so the next call finds others.
 		lost, err := t.find(heldColumns+`WHERE t.lease_expires > 0 AND t.lease_expires < ? ORDER BY t.lease_expires LIMIT ?`, t.lease, limit)
 		if err != nil {
 			return nil, err
 		}
-		out := make([]task.Reaped, 0, len(lost))
+		expired, err := t.find(heldColumns+`WHERE t.state = 'queued' AND t.expires_at > 0 AND t.expires_at <= ? ORDER BY t.expires_at LIMIT ?`, t.wall, limit-len(lost))
+		if err != nil {
+			return nil, err
+		}
+		out := make([]task.Reaped, 0, len(lost)+len(expired))
 		for _, h := range lost {
 			r, err := t.reap(h, tm, endedExpired)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, r)
-		}
-		expired, err := t.find(heldColumns+`WHERE t.state = 'queued' AND t.expires_at > 0 AND t.expires_at <= ? ORDER BY t.expires_at LIMIT ?`, t.wall, limit-len(out))
-		if err != nil {
-			return nil, err
 		}
 		for _, h := range expired {
 			if err := t.end(h.n, h.attempt, task.Dead, reasonExpired); err != nil {

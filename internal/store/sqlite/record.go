@@ -55,37 +55,54 @@ func (s standing) earlier(body [32]byte) (step int, had bool, err error) {
 	return int(s.step.Int64), true, nil
 }
 
-// Standing implements decision.Store.
+// Standing implements decision.Store. It is one statement, since every decide
+// waits for it; only a repeat reads more.
 func (s *Store) Standing(ctx context.Context, f task.Fence, key string, body [32]byte) (decision.Standing, error) {
 	var out decision.Standing
-	err := s.snapshot(ctx, func(v view) error {
-		at, err := stand(v, f, key)
+	err := s.read(ctx, func(v view) error {
+		at, err := standWithLimits(v, f, key, &out)
 		if err != nil {
 			return err
 		}
 		if err := at.refuse(f); err != nil {
 			return err
 		}
+		out.Decisions = int(at.steps.Int64)
 		step, had, err := at.earlier(body)
+		if err != nil || !had {
+			return err
+		}
+		found, err := decisions(v, `WHERE d.task = ? AND d.attempt = ? AND d.step = ?`, at.n, f.Attempt, step)
 		if err != nil {
 			return err
 		}
-		if had {
-			found, err := decisions(v, `WHERE d.task = ? AND d.attempt = ? AND d.step = ?`, at.n, f.Attempt, step)
-			if err != nil {
-				return err
-			}
-			out.Replay = &found[0].Row
-			out.Replay.Tenant, out.Replay.Task = f.Tenant, f.Task
+		if len(found) == 0 { // pruned in between, so the task has ended
+			return task.ErrStaleAttempt
 		}
-		out.Decisions = int(at.steps.Int64)
-		if err := v.scan(`SELECT coalesce(sum(tokens), 0) FROM attempt WHERE task = ?`, []any{at.n}, &out.Tokens); err != nil {
-			return err
-		}
-		out.Stop, err = stopped(v, f.Tenant)
-		return err
+		out.Replay = &found[0].Row
+		out.Replay.Tenant, out.Replay.Task = f.Tenant, f.Task
+		return nil
 	})
 	return out, during("read where a decide stands", err)
+}
+
+// standWithLimits is stand with what limits the task and its tenant.
+func standWithLimits(q querier, f task.Fence, key string, out *decision.Standing) (s standing, err error) {
+	var stop struct {
+		on          sql.NullBool
+		reason, who sql.NullString
+		at          sql.NullInt64
+	}
+	err = q.scan(`SELECT t.n, t.state, t.attempt, t.host, a.steps, d.step, d.body_hash, (SELECT coalesce(sum(tokens), 0) FROM attempt WHERE task = t.n),
+			w.stopped, w.reason, w.who, w.at
+		FROM task t LEFT JOIN attempt a ON a.task = t.n AND a.number = ?1 LEFT JOIN decision d ON d.task = t.n AND d.attempt = ?1 AND d.key = ?2
+			LEFT JOIN stop_switch w ON w.tenant = t.tenant
+		WHERE t.id = ?3 AND t.tenant = ?4`, []any{f.Attempt, key, f.Task, f.Tenant},
+		&s.n, &s.state, &s.attempt, &s.host, &s.steps, &s.step, &s.bodyHash, &out.Tokens, &stop.on, &stop.reason, &stop.who, &stop.at)
+	if stop.at.Valid {
+		out.Stop = usage.Stop{On: stop.on.Bool, Reason: stop.reason.String, By: stop.who.String, At: instant(stop.at.Int64)}
+	}
+	return s, missing(err, task.ErrNotFound)
 }
 
 // Record implements decision.Store. For a key that has a row, e is not metered

@@ -9,6 +9,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,6 +41,10 @@ type Harness struct {
 	// Reopen closes the store and opens the same data again.
 	Reopen func() Store
 }
+
+// modelRuns is how many runs of sequences go on at the same time, each as long
+// as rapid's flag says.
+const modelRuns = 4
 
 // testcase is one promise.
 type testcase struct {
@@ -77,6 +82,11 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 	}
 	t.Run("any sequence of calls is answered as the model says", func(t *testing.T) {
 		t.Parallel()
-		compareWithModel(t, open)
+		for i := range modelRuns {
+			t.Run(fmt.Sprint("part ", i+1), func(t *testing.T) {
+				t.Parallel()
+				compareWithModel(t, open)
+			})
+		}
 	})
 }
