@@ -87,8 +87,10 @@ func settle(r Result, acted, repeatable bool) (State, string, error) {
 // Limits of a result.
 const (
 	maxSummary   = 2_000 // characters
-	maxRetry     = 24 * time.Hour
 	maxStepCount = 1_000_000
+	// maxRetryAfter is the longest wait that is kept; a longer one, which a
+	// provider may well ask for, is taken as this.
+	maxRetryAfter = 24 * time.Hour
 )
 
 // check refuses what a runner can't have ended with.
@@ -103,8 +105,8 @@ func (r Result) check() error {
 	if r.Steps < 0 || r.Steps > maxStepCount {
 		p = append(p, "steps is negative or absurd")
 	}
-	if r.RetryAfter < 0 || r.RetryAfter > maxRetry {
-		p = append(p, fmt.Sprintf("retry_after is not between 0 and %v", maxRetry))
+	if r.RetryAfter < 0 {
+		p = append(p, "retry_after is negative")
 	}
 	if len(p) == 0 {
 		return nil
@@ -134,7 +136,7 @@ func (s *Service) Finish(ctx context.Context, f Fence, r Result) (Task, bool, er
 		return Task{}, false, err
 	}
 	done, replayed, err := s.store.Finish(ctx, Finish{Fence: f, Hash: r.hash(), Result: r, State: state, Reason: reason,
-		NextRun: max(Backoff(t.Tries), r.RetryAfter)})
+		NextRun: max(Backoff(t.Tries), min(r.RetryAfter, maxRetryAfter))})
 	if err != nil {
 		return Task{}, false, fmt.Errorf("finish attempt: %w", err)
 	}

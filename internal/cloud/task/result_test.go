@@ -67,11 +67,11 @@ func TestAnEndThatIsNeverReportedIsRefused(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]Result{
-		"a reason that is a sentence":     {State: "failed", Reason: "It broke!"},
-		"a summary beyond its limit":      {State: "failed", Summary: strings.Repeat("é", maxSummary+1)},
-		"a summary that is not UTF-8":     {State: "failed", Summary: "\xff"},
-		"negative steps":                  {State: "failed", Steps: -1},
-		"a wait that is longer than days": {State: "failed", RetryAfter: 25 * time.Hour},
+		"a reason that is a sentence": {State: "failed", Reason: "It broke!"},
+		"a summary beyond its limit":  {State: "failed", Summary: strings.Repeat("é", maxSummary+1)},
+		"a summary that is not UTF-8": {State: "failed", Summary: "\xff"},
+		"negative steps":              {State: "failed", Steps: -1},
+		"a wait into the past":        {State: "failed", RetryAfter: -time.Second},
 	} {
 		if err := r.check(); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: got %v, want Invalid", name, err)
