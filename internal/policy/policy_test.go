@@ -116,6 +116,15 @@ func TestALowerCeilingNeverAllowsMore(t *testing.T) {
 	})
 }
 
+func TestARevisionIsFitForARecord(t *testing.T) {
+	t.Parallel()
+	for revision, fit := range map[string]bool{"": true, "r7": true, "2026-11-30 é": true, "a\nb": false, "a\x00": false, "\xff": false, "\u200b": false} {
+		if err := (policy.Document{Revision: revision}).Validate(); (err == nil) != fit {
+			t.Errorf("%q: %v, want fit=%v", revision, err, fit)
+		}
+	}
+}
+
 func TestValidateReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 	if err := (policy.Document{Revision: "1", AllowedTools: []string{"tap"}, MaxRisk: policy.High}).Validate(); err != nil {

@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"interlock/internal/fault"
 )
@@ -16,8 +18,8 @@ const (
 // Validate reports every problem of doc in one fault of kind Invalid, or nil.
 func (doc Document) Validate() error {
 	var wrong []string
-	if len(doc.Revision) > MaxNameBytes {
-		wrong = append(wrong, fmt.Sprintf("revision is longer than %d bytes", MaxNameBytes))
+	if len(doc.Revision) > MaxNameBytes || strings.ContainsFunc(doc.Revision, unprintable) {
+		wrong = append(wrong, fmt.Sprintf("revision is longer than %d bytes or not printable", MaxNameBytes))
 	}
 	if doc.MaxRisk != "" && doc.MaxRisk.rank() < 0 {
 		wrong = append(wrong, "max_risk is not one of low, medium and high")
@@ -29,6 +31,10 @@ func (doc Document) Validate() error {
 	}
 	return fault.New(fault.Invalid, "invalid_policy", "correct the policy: %s", strings.Join(wrong, "; "))
 }
+
+// unprintable reports what would not survive the record of a step, which
+// names the revision.
+func unprintable(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
 
 func checkList(name string, list []string) []string {
 	var wrong []string

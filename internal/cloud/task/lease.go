@@ -7,6 +7,7 @@ import (
 
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/fault"
+	"interlock/internal/policy"
 	"interlock/internal/tenant"
 )
 
@@ -69,8 +70,8 @@ func (s *Service) Heartbeat(ctx context.Context, h fleet.Host, held []Held) ([]R
 
 // Limits of events.
 const (
-	MaxEvents    = 256 // in one call
-	maxEventText = 128 // bytes of each word in an event
+	MaxEvents    = 256                 // in one call
+	maxEventText = policy.MaxNameBytes // of each word in an event, one of which is a policy's revision
 )
 
 // The kinds of event.

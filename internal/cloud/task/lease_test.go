@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"interlock/internal/cloud/task"
 	"interlock/internal/fault"
+	"interlock/internal/policy"
 	"interlock/internal/tenant"
 )
 
@@ -192,6 +194,21 @@ func TestALateResultIsTakenUnlessTheTaskRunsAgain(t *testing.T) {
 	})
 }
 
+// R-PLAN-11: what a provider asks for comes from outside. A result is never
+// refused for it, because its host would drop the result.
+func TestAWaitOfWeeksIsTakenAsADay(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		w.submit()
+		f := w.run(h)
+		ended := time.Now()
+		done := w.finish(f, task.Result{State: "failed", Reason: "planner_rate_limited", RetryAfter: 30 * 24 * time.Hour})
+		if wait := done.NextRun.Sub(ended); done.State != task.Queued || wait < 24*time.Hour || wait > 25*time.Hour {
+			t.Errorf("got %s, next run in %v, want queued for a day", done.State, wait)
+		}
+	})
+}
+
 // R-PLAN-5, R-PLAN-11: a provider that asks for patience gets it.
 func TestATransientPlannerFailureIsTriedAgainAfterItsWait(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
@@ -365,6 +382,22 @@ func TestHostileEventsAreRefused(t *testing.T) {
 		}
 		if got, err := w.Events(t.Context(), tenant.Default, f.Task, 1, -1, 0); err != nil || len(got) != 1 || got[0].Tool != "tap" {
 			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+// A policy that may be submitted must not end every attempt that it governs.
+func TestTheLongestRevisionOfAPolicyFitsAnEvent(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		doc := policy.Document{Revision: strings.Repeat("r", policy.MaxNameBytes)}
+		if err := doc.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		w.submit(func(s *task.Spec) { s.Policy = doc })
+		f := w.run(h)
+		if _, _, err := w.AppendEvents(t.Context(), f, []task.Event{{Kind: task.EventStep, Revision: doc.Revision, StepIndex: -1}}); err != nil {
+			t.Error(err)
 		}
 	})
 }
