@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +28,10 @@ type Service struct {
 	store  Store
 	now    func() time.Time
 	logger *slog.Logger
+
+	// revoking is held from the count of live tokens to the end of one, so
+	// that of the last two neither is taken for the other's successor.
+	revoking sync.Mutex
 }
 
 // New returns the service over a store.
@@ -55,7 +60,7 @@ func (s *Service) Authenticate(ctx context.Context, bearer secret.String) (Token
 	}
 	t, err := s.store.Token(ctx, presented.ID)
 	switch {
-	case fault.KindOf(err) == fault.NotFound && err != nil:
+	case fault.KindOf(err) == fault.NotFound:
 		return Token{}, ErrToken.Because(err)
 	case err != nil:
 		return Token{}, fmt.Errorf("read API token: %w", err)
@@ -90,6 +95,8 @@ func (s *Service) Tokens(ctx context.Context, t tenant.ID) ([]Token, error) {
 // Revoke ends a token; it is refused from the next call on. ErrNotFound;
 // ErrLast, because nobody could make another.
 func (s *Service) Revoke(ctx context.Context, t tenant.ID, by, id string) error {
+	s.revoking.Lock()
+	defer s.revoking.Unlock()
 	all, err := s.store.Tokens(ctx, t)
 	if err != nil {
 		return fmt.Errorf("revoke API token: %w", err)

@@ -116,3 +116,31 @@ func TestTheLastLiveTokenStays(t *testing.T) {
 		t.Errorf("facts %+v, %v; want the first token's alone", entries, err)
 	}
 }
+
+// R-GOV-4
+func TestTheLastTwoTokensAreNeverBothRevoked(t *testing.T) {
+	t.Parallel()
+	s, _ := newService(t)
+	if _, _, err := s.First(t.Context(), tenant.Default); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 50 {
+		if _, _, err := s.Create(t.Context(), tenant.Default, operator, "another"); err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := s.Tokens(t.Context(), tenant.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome := make(chan error, 2)
+		for _, token := range tokens {
+			if token.RevokedAt.IsZero() {
+				go func() { outcome <- s.Revoke(t.Context(), tenant.Default, operator, token.ID) }()
+			}
+		}
+		first, second := <-outcome, <-outcome
+		if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), access.ErrLast) {
+			t.Fatalf("round %d: %v and %v, want one revoked and one refused as the last", round, first, second)
+		}
+	}
+}
