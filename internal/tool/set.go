@@ -12,8 +12,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// MaxTools is how many tools one set may offer.
-const MaxTools = 128
+// Limits of one set.
+const (
+	MaxTools    = 128
+	MaxSetBytes = 256 << 10 // of all parameter schemas together: compiled, each byte can take hundreds
+)
 
 // ErrUnknown is returned by Check for a name that the set doesn't offer.
 var ErrUnknown = errors.New("unknown tool")
@@ -22,23 +25,28 @@ var ErrUnknown = errors.New("unknown tool")
 // concurrent use.
 type Set struct {
 	specs   []Spec
-	schemas map[string]*jsonschema.Schema
+	schemas map[string]*schema
 }
 
 // NewSet compiles specs. Names must be distinct and portable (see Lint), each
 // Parameters must be a schema whose root type is "object", and no schema may
-// refer outside itself. The error names the tool.
+// refer outside itself or hold patterns beyond their bounds. The error names
+// the tool.
 func NewSet(specs []Spec) (*Set, error) {
 	if len(specs) == 0 || len(specs) > MaxTools {
 		return nil, fmt.Errorf("tools: want 1 to %d, got %d", MaxTools, len(specs))
 	}
-	s := &Set{specs: make([]Spec, 0, len(specs)), schemas: make(map[string]*jsonschema.Schema, len(specs))}
+	s := &Set{specs: make([]Spec, 0, len(specs)), schemas: make(map[string]*schema, len(specs))}
+	left := MaxSetBytes
 	for _, spec := range specs {
 		if !portableName(spec.Name) {
 			return nil, fmt.Errorf("tool name %.80q: want 1 to 64 of a-z, A-Z, 0-9, '_' and '-'", spec.Name)
 		}
 		if _, twice := s.schemas[spec.Name]; twice {
 			return nil, fmt.Errorf("tool %s: offered twice", spec.Name)
+		}
+		if left -= len(spec.Parameters); left < 0 {
+			return nil, fmt.Errorf("tools: all parameters together are larger than %d bytes", MaxSetBytes)
 		}
 		schema, err := compile(spec.Parameters)
 		if err != nil {
@@ -57,7 +65,8 @@ func (s *Set) Specs() []Spec { return s.specs }
 func (s *Set) Offers(name string) bool { return s.schemas[name] != nil }
 
 // Check decodes raw strictly and validates it against the named tool's schema.
-// It returns ErrUnknown or an error that wraps ErrArguments.
+// It returns ErrUnknown or an error that wraps ErrArguments, also for arguments
+// that would take too much work to check.
 func (s *Set) Check(name string, raw []byte) (Call, error) {
 	schema := s.schemas[name]
 	if schema == nil {
@@ -71,7 +80,7 @@ func (s *Set) Check(name string, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, fmt.Errorf("%w: not valid JSON", ErrArguments)
 	}
-	if err := schema.Validate(doc); err != nil {
+	if err := schema.validate(doc); err != nil {
 		return Call{}, fmt.Errorf("%w: %s", ErrArguments, explain(err))
 	}
 	return Call{Tool: name, Arguments: args}, nil
@@ -81,7 +90,7 @@ func (s *Set) Check(name string, raw []byte) (Call, error) {
 // may an empty arguments text stand for {}.
 func (s *Set) TakesNothing(name string) bool {
 	schema := s.schemas[name]
-	return schema != nil && schema.Validate(map[string]any{}) == nil
+	return schema != nil && schema.validate(map[string]any{}) == nil
 }
 
 // explain lists the places that break the schema and the keyword each breaks,
@@ -89,7 +98,7 @@ func (s *Set) TakesNothing(name string) bool {
 func explain(err error) string {
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
-		return "does not match the schema"
+		return err.Error()
 	}
 	var out []string
 	var walk func(*jsonschema.ValidationError)
@@ -109,23 +118,44 @@ func explain(err error) string {
 // step, and compiling one costs more than the rest of a decision's checks.
 var compiled = struct {
 	sync.Mutex
-	m map[[32]byte]*jsonschema.Schema // guarded by Mutex
-}{m: map[[32]byte]*jsonschema.Schema{}}
+	m     map[[32]byte]*schema // guarded by Mutex
+	bytes int                  // of the schemas as written; guarded by Mutex
+}{m: map[[32]byte]*schema{}}
 
-// maxCompiled bounds the cache, which strangers' tools could otherwise grow.
-const maxCompiled = 4096
+// maxCompiled bounds the cache in bytes of schemas as written, which take
+// hundreds of times that when compiled: strangers' tools could otherwise grow
+// it.
+const maxCompiled = 512 << 10
 
-func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
+func compile(raw json.RawMessage) (*schema, error) {
 	if len(raw) > MaxSchemaBytes {
 		return nil, fmt.Errorf("larger than %d bytes", MaxSchemaBytes)
 	}
 	key := sha256.Sum256(raw)
 	compiled.Lock()
-	schema := compiled.m[key]
+	s := compiled.m[key]
 	compiled.Unlock()
-	if schema != nil {
-		return schema, nil
+	if s != nil {
+		return s, nil
 	}
+	s, err := compileAnew(raw)
+	if err != nil {
+		return nil, err
+	}
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.bytes+len(raw) > maxCompiled {
+		clear(compiled.m)
+		compiled.bytes = 0
+	}
+	if compiled.m[key] == nil {
+		compiled.m[key] = s
+		compiled.bytes += len(raw)
+	}
+	return s, nil
+}
+
+func compileAnew(raw json.RawMessage) (*schema, error) {
 	if err := scan(raw); err != nil {
 		return nil, err
 	}
@@ -133,26 +163,31 @@ func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, errors.New("not valid JSON")
 	}
-	if root, ok := doc.(map[string]any); !ok || root["type"] != "object" {
+	root, ok := doc.(map[string]any)
+	if !ok || root["type"] != "object" {
 		return nil, errors.New(`the root must say "type": "object"`)
 	}
+	if err := plain(root); err != nil {
+		return nil, err
+	}
+	p := &patterns{sizes: map[string]int{}}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(p.compile)
 	const here = "urn:tool"
 	if err := c.AddResource(here, doc); err != nil {
 		return nil, errors.New("not a JSON Schema")
 	}
-	if schema, err = c.Compile(here); err != nil {
+	s, err := c.Compile(here)
+	switch {
+	case p.text > maxPatternText || p.size > maxPatternSize:
+		return nil, errPattern
+	case err != nil:
 		return nil, errors.New("not a JSON Schema that stands by itself")
 	}
-	compiled.Lock()
-	defer compiled.Unlock()
-	if len(compiled.m) >= maxCompiled {
-		clear(compiled.m)
-	}
-	compiled.m[key] = schema
-	return schema, nil
+	p.sealed = true
+	return &schema{compiled: s, doc: root, patterns: p.sizes}, nil
 }
 
 // noLoader refuses every $ref that leaves the schema: a tool must not make us
