@@ -22,6 +22,9 @@ const credentialFile = "credential.json"
 // rotateAt is the share of a credential's lifetime after which it is rotated.
 const rotateAt = 0.75
 
+// maxLifetimeMS keeps a lifetime from overflowing; a longer one is ten years.
+const maxLifetimeMS = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
+
 // identity is the credential file: who this host is, to whom, and with what.
 type identity struct {
 	Server  string      `json:"server"`
@@ -39,7 +42,7 @@ type credential struct {
 }
 
 func newCredential(r hostapi.CredentialReply, now time.Time) credential {
-	life := time.Duration(r.LifetimeMS) * time.Millisecond
+	life := time.Duration(min(r.LifetimeMS, maxLifetimeMS)) * time.Millisecond
 	return credential{Bearer: r.Credential, IssuedAt: now.UTC().Round(0), ExpiresAt: now.UTC().Round(0).Add(life)}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,19 @@ func TestTimingsAreMadeSafe(t *testing.T) {
 	} {
 		if got := readTimings(c.wire); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// R-HOST-1: a lifetime that no Duration holds must not make the host rotate
+// without end.
+func TestALifetimeNeverOverflows(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for _, ms := range []int64{math.MaxInt64, math.MaxInt64/int64(time.Millisecond) + 1} {
+		c := newCredential(hostapi.CredentialReply{LifetimeMS: ms}, now)
+		if ahead := c.rotateOn().Sub(now); ahead < 365*24*time.Hour {
+			t.Errorf("a lifetime of %d ms is rotated after %v", ms, ahead)
 		}
 	}
 }

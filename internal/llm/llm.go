@@ -132,10 +132,14 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.n)
 }
 
-// UnmarshalJSON reads a whole number that is not negative, or null.
+// maxCount is the largest whole number that every JSON reader keeps exactly. No
+// count is near it, and sums of such counts stay far from overflowing.
+const maxCount = 1 << 53
+
+// UnmarshalJSON reads a whole number from 0 to 2^53, or null.
 func (c *Count) UnmarshalJSON(b []byte) error {
 	var n *int64
-	if err := json.Unmarshal(b, &n); err != nil || (n != nil && *n < 0) {
+	if err := json.Unmarshal(b, &n); err != nil || (n != nil && (*n < 0 || *n > maxCount)) {
 		return errors.New("a token count is a whole number from 0, or null")
 	}
 	*c = Count{}

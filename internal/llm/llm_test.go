@@ -76,7 +76,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	if err := json.Unmarshal(b, &u); err != nil || u.Input != llm.Known(0) || u.Reasoning.IsKnown() {
 		t.Fatalf("got %+v, %v", u, err)
 	}
-	for _, bad := range []string{`-1`, `1.5`, `"3"`, `1e30`} {
+	for _, bad := range []string{`-1`, `1.5`, `"3"`, `1e30`, `9007199254740993`} {
 		var c llm.Count
 		if err := json.Unmarshal([]byte(bad), &c); err == nil {
 			t.Errorf("%s accepted", bad)

@@ -140,10 +140,14 @@ func build(kind fault.Kind, code, detail string) Problem {
 
 func millis(d time.Duration) int64 { return max(0, d.Milliseconds()) }
 
+// maxRetryAfter bounds what is taken of a wait from outside, which as
+// milliseconds could be more than a Duration holds.
+const maxRetryAfter = 366 * 24 * time.Hour
+
 // Err maps a received problem back: to an *llm.Unavailable where it is about a
 // decision, else to a *fault.Error of the kind that the status belongs to.
 func (p Problem) Err() error {
-	after := time.Duration(max(0, p.RetryAfterMS)) * time.Millisecond
+	after := time.Duration(min(max(0, p.RetryAfterMS), maxRetryAfter.Milliseconds())) * time.Millisecond
 	if _, known := reasons[llm.Reason(p.Code)]; known && p.Decision != nil {
 		d := p.Decision
 		return &llm.Unavailable{Reason: llm.Reason(p.Code), RetryAfter: after, Detail: p.Detail,

@@ -3,6 +3,7 @@ package problem_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,16 @@ func TestFaultsCrossTheWire(t *testing.T) {
 		sent := fault.Of(c.err)
 		if p.Status != c.status || back.Kind != c.kind || back.Code != sent.Code || back.Detail != "x" || back.Retryable != sent.Retryable || back.RetryAfter != sent.RetryAfter {
 			t.Errorf("%v: problem %+v, back %+v", c.err, p, back)
+		}
+	}
+}
+
+func TestAnAbsurdWaitIsAYear(t *testing.T) {
+	for ms, want := range map[int64]time.Duration{-5: 0, 1500: 1500 * time.Millisecond, math.MaxInt64: 366 * 24 * time.Hour, math.MaxInt64/1_000_000 + 1: 366 * 24 * time.Hour} {
+		p := problem.From(fault.New(fault.Exhausted, "busy", "x").Retry(0))
+		p.RetryAfterMS = ms
+		if got := fault.Of(p.Err()).RetryAfter; got != want {
+			t.Errorf("%d ms came back as %v, want %v", ms, got, want)
 		}
 	}
 }

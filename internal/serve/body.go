@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,6 +78,13 @@ func Unmarshal(body []byte, v any) error {
 		return explain(err)
 	}
 	return nil
+}
+
+// Millis is a number of milliseconds out of a body as a duration. It never
+// overflows: beyond a year either way it is a year, which the rooms refuse.
+func Millis(n int64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	return time.Duration(max(min(n, year.Milliseconds()), -year.Milliseconds())) * time.Millisecond
 }
 
 // explain says what is wrong with a body and where, without the values in it:

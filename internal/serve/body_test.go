@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"interlock/internal/serve"
 )
@@ -125,5 +127,15 @@ func TestABodyThatStopsArrivingIsIncomplete(t *testing.T) {
 	}
 	if p := problemOf(t, res, string(body)); p.Status != 400 || p.Code != "body_incomplete" || !p.Retryable {
 		t.Errorf("got %+v, want a retryable 400 body_incomplete", p)
+	}
+}
+
+func TestMillisecondsNeverOverflow(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for ms, want := range map[int64]time.Duration{0: 0, 1500: 1500 * time.Millisecond, -7: -7 * time.Millisecond, math.MaxInt64: year, math.MinInt64: -year} {
+		if got := serve.Millis(ms); got != want {
+			t.Errorf("%d ms is %v, want %v", ms, got, want)
+		}
 	}
 }

@@ -21,10 +21,10 @@ func (d *Door) poll(ctx context.Context, c call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	serve.Hold(c.w, 2*millis(d.Timings.PollHoldMS)+pollSlack)
+	serve.Hold(c.w, 2*serve.Millis(d.Timings.PollHoldMS)+pollSlack)
 	held, stop := serve.UntilDrain(ctx)
 	defer stop()
-	answer, err := d.Tasks.Poll(held, c.host, task.Poll{Key: c.key, Max: req.Max, Idle: req.Idle, Wait: millis(req.WaitMS)})
+	answer, err := d.Tasks.Poll(held, c.host, task.Poll{Key: c.key, Max: req.Max, Idle: req.Idle, Wait: serve.Millis(req.WaitMS)})
 	switch {
 	case errors.Is(err, serve.ErrDraining):
 		return http.StatusNoContent, nil, nil

@@ -6,6 +6,7 @@ import (
 
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
+	"interlock/internal/serve"
 )
 
 // events appends to what is known of the attempt.
@@ -26,17 +27,11 @@ func (d *Door) events(ctx context.Context, c call, f task.Fence) (any, error) {
 // event dates e by this server's clock: the host says only how long ago it was.
 func event(e hostapi.Event, now time.Time) task.Event {
 	out := task.Event{Seq: e.Seq, Kind: e.Kind, Step: e.Step, Tool: e.Tool, Effect: e.Effect, Rule: e.Rule, Revision: e.Revision,
-		Outcome: e.Outcome, Duration: millis(e.DurationMS), SceneHash: e.SceneHash, StepIndex: -1, At: now.Add(-max(0, millis(e.AgoMS)))}
+		Outcome: e.Outcome, Duration: serve.Millis(e.DurationMS), SceneHash: e.SceneHash, StepIndex: -1, At: now.Add(-max(0, serve.Millis(e.AgoMS)))}
 	if e.StepIndex != nil {
 		out.StepIndex = *e.StepIndex
 	}
 	return out
-}
-
-// millis never overflows: beyond a year either way it is a year.
-func millis(n int64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	return time.Duration(max(min(n, year.Milliseconds()), -year.Milliseconds())) * time.Millisecond
 }
 
 // result ends the attempt.
@@ -46,7 +41,7 @@ func (d *Door) result(ctx context.Context, c call, f task.Fence) (any, error) {
 		return nil, err
 	}
 	ended, replayed, err := d.Tasks.Finish(ctx, f, task.Result{State: req.State, Reason: req.Reason, Summary: req.Summary,
-		Steps: req.Steps, Acted: req.Acted, Usage: req.Usage, RetryAfter: millis(req.RetryAfterMS)})
+		Steps: req.Steps, Acted: req.Acted, Usage: req.Usage, RetryAfter: serve.Millis(req.RetryAfterMS)})
 	return hostapi.ResultReply{TaskState: string(ended.State), Replayed: replayed}, err
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
 	"interlock/internal/fault"
+	"interlock/internal/serve"
 )
 
 func (d *Door) mountTasks(api huma.API) {
@@ -174,14 +174,8 @@ func (s TaskSpec) spec() task.Spec {
 	}
 	return task.Spec{Goal: s.Goal, Priority: priority, Repeatable: s.Repeatable, AppLock: s.AppLock, Policy: s.Policy,
 		Selector:  task.Selector{Host: fleet.HostID(s.Device.HostID), Device: s.Device.DeviceID, Kind: s.Device.Kind, Labels: s.Device.Labels},
-		Budgets:   task.Budgets{Steps: s.Budgets.Steps, WallTime: millis(s.Budgets.WallTimeMS), Tokens: s.Budgets.Tokens},
+		Budgets:   task.Budgets{Steps: s.Budgets.Steps, WallTime: serve.Millis(s.Budgets.WallTimeMS), Tokens: s.Budgets.Tokens},
 		NotBefore: s.NotBefore, ExpiresAt: s.ExpiresAt, MaxAttempts: s.MaxAttempts, Labels: s.Labels}
-}
-
-// millis never overflows: what is absurd becomes a year, which the rooms refuse.
-func millis(n int64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	return time.Duration(min(n, year.Milliseconds())) * time.Millisecond
 }
 
 func taskView(t task.Task) Task {
