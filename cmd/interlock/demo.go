@@ -91,12 +91,13 @@ func (p *program) runDemo(once bool) error {
 	if d.client, err = newClient(d.url, "", d.token); err != nil {
 		return errors.Join(err, server.Close())
 	}
-	ctx, end := context.WithCancel(p.ctx)
-	defer end()
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return server.Run(ctx) })
+	// The server goes last: the host gives back what it runs, and is heard.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(p.ctx))
+	defer stopServing()
+	group, ctx := errgroup.WithContext(p.ctx)
+	group.Go(func() error { return server.Run(serving) })
 	group.Go(func() error {
-		defer end()
+		defer stopServing()
 		return d.run(ctx, once, p.conclude)
 	})
 	return group.Wait()

@@ -108,8 +108,8 @@ func resultError(r runner.Result) error {
 	if r.State == runner.Succeeded {
 		return nil
 	}
-	if reason, ok := strings.CutPrefix(r.Reason, "planner_"); ok {
-		u := &llm.Unavailable{Reason: llm.Reason(reason), Detail: r.Summary}
+	if reason, ok := llm.OfTask(r.Reason); ok {
+		u := &llm.Unavailable{Reason: reason, Detail: r.Summary}
 		if code := exitOfReason(u.Reason); code != exitFailed {
 			return u
 		}

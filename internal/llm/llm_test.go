@@ -126,3 +126,26 @@ func TestAsUnavailable(t *testing.T) {
 		t.Error("nil is not nil")
 	}
 }
+
+func TestATasksReasonSaysPlannerOnceAndLeadsBack(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[llm.Reason]string{
+		llm.Timeout:              "planner_timeout",
+		llm.PlannerForbidden:     "planner_forbidden",
+		llm.PlannerNotConfigured: "planner_not_configured",
+	} {
+		if got := reason.TaskReason(); got != want {
+			t.Errorf("TaskReason of %s: got %q, want %q", reason, got, want)
+		}
+	}
+	for _, reason := range llm.Reasons {
+		if back, ok := llm.OfTask(reason.TaskReason()); !ok || back != reason {
+			t.Errorf("OfTask(%q): got %q %v, want %q", reason.TaskReason(), back, ok, reason)
+		}
+	}
+	for _, other := range []string{"", "planner_", "planner_other", "timeout", "policy_denied"} {
+		if back, ok := llm.OfTask(other); ok {
+			t.Errorf("OfTask(%q): got %q, want none", other, back)
+		}
+	}
+}

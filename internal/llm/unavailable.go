@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,30 @@ const (
 var Reasons = []Reason{Refused, Truncated, NoCall, ManyCalls, UnknownTool, InvalidArguments, RateLimited, QuotaExhausted,
 	BudgetExhausted, Overloaded, Auth, BadRequest, Timeout, Transport, ProviderError, Cancelled, LeaseLost, DecideInFlight,
 	HostUnauthorized, PlannerForbidden, PlannerNotConfigured, StorageFull}
+
+// reasonPrefix marks a task's reason that is the reason of a decision.
+const reasonPrefix = "planner_"
+
+// TaskReason is the reason of an attempt that failed for want of a decision:
+// planner_timeout. A reason that says so already is left as it is:
+// planner_forbidden.
+func (r Reason) TaskReason() string {
+	if strings.HasPrefix(string(r), reasonPrefix) {
+		return string(r)
+	}
+	return reasonPrefix + string(r)
+}
+
+// OfTask returns the reason that TaskReason made into s, or false where s is
+// about something else.
+func OfTask(s string) (Reason, bool) {
+	for _, r := range Reasons {
+		if r.TaskReason() == s {
+			return r, true
+		}
+	}
+	return "", false
+}
 
 // ErrUnavailable matches every *Unavailable with errors.Is.
 var ErrUnavailable = errors.New("no decision")

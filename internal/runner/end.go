@@ -67,7 +67,7 @@ func noDecision(ctx context.Context, u *llm.Unavailable) *end {
 	case llm.LeaseLost:
 		return over(LeaseLost, "", ErrLeaseLost.Detail)
 	}
-	return &end{state: Failed, reason: "planner_" + string(u.Reason), summary: u.Error(), retryAfter: u.RetryAfter, cause: u}
+	return &end{state: Failed, reason: u.Reason.TaskReason(), summary: u.Error(), retryAfter: u.RetryAfter, cause: u}
 }
 
 // deviceFailed is the end that a device brings which failed while nothing was

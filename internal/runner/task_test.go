@@ -144,7 +144,7 @@ func TestNoDecisionEndsTheAttempt(t *testing.T) {
 		case llm.LeaseLost:
 			w.ends(got, runner.LeaseLost, "")
 		default:
-			w.ends(got, runner.Failed, "planner_"+string(reason))
+			w.ends(got, runner.Failed, reason.TaskReason())
 			if got.RetryAfter != 7 {
 				t.Errorf("%s: retry after %v", reason, got.RetryAfter)
 			}

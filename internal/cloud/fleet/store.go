@@ -11,7 +11,7 @@ import (
 
 // Named failures of the fleet.
 var (
-	ErrEnrolToken   = fault.New(fault.Unauthenticated, "enrol_token_invalid", "the enrolment token is unknown, used, revoked or expired; ask an operator for a new one (interlock host token)")
+	ErrEnrolToken   = fault.New(fault.Unauthenticated, "enrol_token_invalid", "the enrolment token is unknown, used, revoked or expired; ask an operator for a new one (interlock host token create)")
 	ErrCredential   = fault.New(fault.Unauthenticated, "host_unauthorized", "the host credential is not valid; enroll this host again with a new token")
 	ErrHostRevoked  = fault.New(fault.Unauthenticated, "host_revoked", "this host was revoked by an operator; enroll it again with a new token if that was a mistake")
 	ErrHostNotFound = fault.New(fault.NotFound, "host_not_found", "there is no such host; list them with: interlock host list")

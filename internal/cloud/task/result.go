@@ -51,12 +51,12 @@ var ends = map[string]rule{
 
 // transient are the reasons of a decision that may be gone at the next try.
 var transient = map[string]bool{
-	"planner_" + string(llm.RateLimited):   true,
-	"planner_" + string(llm.Overloaded):    true,
-	"planner_" + string(llm.Timeout):       true,
-	"planner_" + string(llm.Transport):     true,
-	"planner_" + string(llm.ProviderError): true,
-	"planner_" + string(llm.StorageFull):   true,
+	llm.RateLimited.TaskReason():   true,
+	llm.Overloaded.TaskReason():    true,
+	llm.Timeout.TaskReason():       true,
+	llm.Transport.TaskReason():     true,
+	llm.ProviderError.TaskReason(): true,
+	llm.StorageFull.TaskReason():   true,
 }
 
 // settle maps a result to the task's next state and reason. Queued means

@@ -23,7 +23,7 @@ func TestWhatBecomesOfAnAttempt(t *testing.T) {
 		{State: "stuck"}, {State: "budget_exhausted", Reason: "steps"}, {State: "unverified"}, {State: "indeterminate"},
 		{State: "device_lost"}, {State: "device_lost", Reason: "adb_gone"}, {State: "cancelled"}, {State: "cancelled", Reason: "drained"}}
 	for _, reason := range llm.Reasons {
-		results = append(results, Result{State: "failed", Reason: "planner_" + string(reason)})
+		results = append(results, Result{State: "failed", Reason: reason.TaskReason()})
 	}
 	var out strings.Builder
 	for _, r := range results {
