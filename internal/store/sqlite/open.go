@@ -16,6 +16,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"interlock/internal/fault"
 	"interlock/internal/store"
 )
 
@@ -91,6 +92,9 @@ func preparePath(path string) (string, error) {
 	if overNetwork(folder) {
 		return "", store.ErrNetworkDisk
 	}
+	if err := regular(path); err != nil {
+		return "", err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", placed(err)
@@ -100,6 +104,24 @@ func preparePath(path string) (string, error) {
 		return "", placed(err)
 	}
 	return path, nil
+}
+
+// regular refuses what is there and is no file, before it is touched: root
+// would change the mode of a device that everybody needs.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return nil // what doesn't exist is made; opening says what else is wrong
+	case info.IsDir():
+		return misplaced("%s is a folder; name a file in it with INTERLOCK_DATABASE", path)
+	}
+	return misplaced("%s is no ordinary file and can't hold the database; name another with INTERLOCK_DATABASE", path)
+}
+
+// misplaced is store.ErrPlace in words that fit the case.
+func misplaced(format string, args ...any) error {
+	return fault.New(store.ErrPlace.Kind, store.ErrPlace.Code, format, args...)
 }
 
 // placed names a failure to make or open a file.
