@@ -42,6 +42,7 @@ func (s *Service) Decide(ctx context.Context, h fleet.Host, r llm.Request, reque
 		case <-f.done:
 			d, err = f.decision, f.err
 		case <-ctx.Done():
+			s.abandon(f)
 			err = llm.AsUnavailable(context.Cause(ctx))
 		}
 	}

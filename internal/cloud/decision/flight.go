@@ -2,11 +2,14 @@ package decision
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
+	"interlock/internal/fault"
 	"interlock/internal/llm"
 )
 
@@ -34,6 +37,22 @@ type flight struct {
 	decision llm.Decision
 	err      error
 	replay   bool // the answer was in the log
+
+	// aboard gives back the memory of a flight whose caller left; nil: none
+	// did. Guarded by the service's mu.
+	aboard func()
+}
+
+// bytes is what the flight holds in memory, but for small things.
+func (f *flight) bytes() int64 {
+	n := len(f.request.System) + len(f.request.User)
+	for _, t := range f.request.Tools.Specs() {
+		n += len(t.Description) + len(t.Parameters)
+	}
+	if f.picture != nil {
+		n += f.picture.Bytes
+	}
+	return int64(n)
 }
 
 // board returns the flight that answers r: the one under way with the same key
@@ -87,10 +106,23 @@ func (f *flight) admits(later *flight) error {
 	return nil
 }
 
-// fly runs one flight to its end.
+// abandon counts the memory of a flight that goes on without a caller who
+// reserved it: hanging up must not make room for the next request.
+func (s *Service) abandon(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.aboard == nil && slices.Contains(s.flights[attempt{f.fence.Task, f.fence.Attempt}], f) {
+		f.aboard = s.memory.keep(f.host.ID, f.bytes())
+	}
+}
+
+// fly runs one flight to its end, also one that panics: nobody above it could
+// keep that from ending the process.
 func (s *Service) fly(ctx context.Context, at attempt, f *flight) {
 	defer s.landed.Done()
 	defer f.cancel(nil)
+	defer s.landedAt(at, f)
+	defer s.survive(ctx, f)
 	timeout := s.cfg.Timeout
 	if t := f.request.Timeout; t > 0 {
 		timeout = min(timeout, t)
@@ -98,14 +130,28 @@ func (s *Service) fly(ctx context.Context, at attempt, f *flight) {
 	ctx, stop := context.WithTimeoutCause(ctx, timeout, context.DeadlineExceeded)
 	defer stop()
 	f.decision, f.err = s.decide(ctx, f)
-	s.landedAt(at, f)
-	close(f.done)
 }
 
-// landedAt lets the host begin another flight.
+// survive makes a panic the failure of this one decide.
+func (s *Service) survive(ctx context.Context, f *flight) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	// Only its type: the value may hold what a log must not.
+	s.cfg.Logger.ErrorContext(ctx, "decide panicked", f.ids("cause", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))...)
+	f.decision, f.err = llm.Decision{}, fault.New(fault.Internal, "internal", "something went wrong on our side; the log has the cause beside this request id")
+}
+
+// landedAt answers who waits, gives back memory and lets the host begin
+// another flight.
 func (s *Service) landedAt(at attempt, f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	close(f.done)
+	if f.aboard != nil {
+		f.aboard()
+	}
 	left := slices.DeleteFunc(s.flights[at], func(other *flight) bool { return other == f })
 	if len(left) == 0 {
 		delete(s.flights, at)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"interlock/internal/cloud/fleet"
-	"interlock/internal/fault"
 )
 
 // gate lets a bounded number of decides through to the provider, of each host
@@ -75,32 +73,4 @@ func (g *gate) admit() {
 		close(q.through)
 		return true
 	})
-}
-
-// memory bounds the bytes of requests that are held at once.
-type memory struct {
-	mu    sync.Mutex
-	limit int64
-	used  int64 // guarded by mu
-}
-
-// ErrBusy is what a request gets that does not fit in memory now.
-var ErrBusy = fault.New(fault.Exhausted, "decides_busy", "the control plane holds as many decide requests as its memory cap allows; try again shortly")
-
-// Reserve takes n bytes for a request that is about to be read; release gives
-// them back and may be called more than once. ErrBusy, retryable, if they are
-// not there. A decide's bytes must stay reserved until Decide has returned.
-func (s *Service) Reserve(n int64) (release func(), err error) {
-	m := s.memory
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if n < 0 || m.used+n > m.limit {
-		return nil, ErrBusy.Retry(time.Second)
-	}
-	m.used += n
-	return sync.OnceFunc(func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.used -= n
-	}), nil
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"interlock/internal/cloud/fleet"
-	"interlock/internal/fault"
 	"interlock/internal/llm"
 	"interlock/internal/tool"
 )
@@ -80,31 +79,6 @@ func TestLeavingTheGatesQueueCostsNoPlace(t *testing.T) {
 	leave()
 	if g.running != 0 || len(g.queue) != 0 || len(g.byHost) != 0 {
 		t.Errorf("left behind: %d running, %d queued, %v", g.running, len(g.queue), g.byHost)
-	}
-}
-
-// R-CLOUD-9
-func TestMemoryThatIsReservedIsRefusedToOthers(t *testing.T) {
-	t.Parallel()
-	s := &Service{memory: &memory{limit: 100}}
-	release, err := s.Reserve(60)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Reserve(41)
-	if f := fault.Of(err); !errors.Is(err, ErrBusy) || !f.Retryable || f.RetryAfter == 0 {
-		t.Errorf("got %v, want ErrBusy, retryable", err)
-	}
-	release()
-	release() // again is a no-op
-	if _, err := s.Reserve(100); err != nil {
-		t.Errorf("after the release: %v", err)
-	}
-	if _, err := s.Reserve(1); !errors.Is(err, ErrBusy) {
-		t.Errorf("a double release made room: %v", err)
-	}
-	if _, err := s.Reserve(-1); !errors.Is(err, ErrBusy) {
-		t.Errorf("a negative size: %v", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func New(store Store, provider llm.ToolCaller, cfg Config) (*Service, error) {
 	}
 	cfg = cfg.withDefaults()
 	return &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},
-		gate: newGate(cfg.Caps.Concurrent), memory: &memory{limit: cfg.Caps.RequestBytes},
+		gate: newGate(cfg.Caps.Concurrent), memory: newMemory(cfg.Caps.RequestBytes),
 		counts: counters{outcomes: map[string]int64{}}}, nil
 }
 

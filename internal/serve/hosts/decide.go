@@ -19,7 +19,7 @@ const (
 
 // decide asks for one decision. Nothing of the body outlives the call.
 func (d *Door) decide(ctx context.Context, c call) (int, any, error) {
-	release, err := d.reserve(c.r)
+	release, err := d.reserve(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -43,15 +43,15 @@ func (d *Door) decide(ctx context.Context, c call) (int, any, error) {
 
 // reserve takes the memory that the request will need, before any of it is
 // read: the body, and the picture that is decoded out of it.
-func (d *Door) reserve(r *http.Request) (release func(), err error) {
-	size := r.ContentLength
+func (d *Door) reserve(c call) (release func(), err error) {
+	size := c.r.ContentLength
 	switch {
 	case size > hostapi.MaxDecideBody:
 		return nil, serve.TooLarge(hostapi.MaxDecideBody)
 	case size < 0:
 		size = hostapi.MaxDecideBody
 	}
-	return d.Decisions.Reserve(2 * size)
+	return d.Decisions.Reserve(c.host.ID, 2*size)
 }
 
 // request reads the body's parts; a part that can't be right is a decision
