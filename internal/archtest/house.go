@@ -21,7 +21,7 @@ var House = Plan{
 		{Name: "provider/openai", Inside: "the Chat Completions API", Knows: []string{"provider"}, Tests: []string{"provider/providertest"}, Kind: Adapter},
 		{Name: "provider/scripted", Inside: "rules in a file instead of a model", Knows: []string{"provider"}, Tests: []string{"planner", "device/sim"}, Kind: Adapter},
 		{Name: "provider/providertest", Inside: "the conformance suite of providers and transports, with a fake of each vendor", Knows: []string{"provider"}, Kind: ForTests},
-		{Name: "hostapi", Inside: "the host protocol on the wire", Knows: []string{"policy", "problem"}},
+		{Name: "hostapi", Inside: "the host protocol on the wire", Knows: []string{"policy", "problem", "secret"}},
 		{Name: "hostapi/hostapitest", Inside: "a fake control plane that speaks the host protocol", Knows: []string{"hostapi", "secret"}, Kind: ForTests},
 		{Name: "barehost", Inside: "the host protocol call by call, with nothing behind it", Knows: []string{"hostapi"}, Kind: ForTests},
 		{Name: "host", Inside: "the agent on a host: enroll, poll, keep the lease, run, report", Knows: []string{"hostapi", "runner", "secret"}, Tests: []string{"hostapi/hostapitest", "device/sim", "provider/scripted"}},

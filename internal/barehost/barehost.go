@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"interlock/internal/hostapi"
+	"interlock/internal/secret"
 	"interlock/internal/problem"
 )
 
@@ -28,7 +29,7 @@ type Host struct {
 func Enroll(ctx context.Context, client *http.Client, url, token, name string, devices ...hostapi.Device) (*Host, hostapi.CredentialReply, error) {
 	h := &Host{URL: url, HTTP: client}
 	var reply hostapi.CredentialReply
-	err := h.Do(ctx, hostapi.PathEnroll, "enroll-"+name, hostapi.EnrollRequest{Token: hostapi.NewSensitive(token), Name: name, Devices: devices, Version: "bare"}, &reply)
+	err := h.Do(ctx, hostapi.PathEnroll, "enroll-"+name, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: name, Devices: devices, Version: "bare"}, &reply)
 	h.ID, h.Credential = reply.HostID, reply.Credential.Reveal()
 	return h, reply, err
 }

@@ -177,7 +177,7 @@ func badSecrets(t *testing.T, w *world, answers *bytes.Buffer, enrol, credential
 	}
 	for _, path := range []string{hostapi.PathHeartbeat, hostapi.PathEnroll, "/internal/v1/" + enrol} {
 		h := *w.bareWith(w.token)
-		err := h.Do(t.Context(), path, enrol, hostapi.EnrollRequest{Token: hostapi.NewSensitive(credential), Name: enrol}, &struct{}{})
+		err := h.Do(t.Context(), path, enrol, hostapi.EnrollRequest{Token: secret.Expose(secret.New(credential)), Name: enrol}, &struct{}{})
 		fmt.Fprintf(answers, "%v\n", err)
 	}
 }

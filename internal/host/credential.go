@@ -36,18 +36,15 @@ type identity struct {
 // credential is one bearer credential. Its times are this machine's wall
 // clock: they must outlive the process.
 type credential struct {
-	Bearer    hostapi.Sensitive `json:"credential"`
-	IssuedAt  time.Time         `json:"issued_at"`
-	ExpiresAt time.Time         `json:"expires_at"`
+	Bearer    secret.Exposed `json:"credential"`
+	IssuedAt  time.Time      `json:"issued_at"`
+	ExpiresAt time.Time      `json:"expires_at"`
 }
 
 func newCredential(r hostapi.CredentialReply, now time.Time) credential {
 	life := time.Duration(min(r.LifetimeMS, maxLifetimeMS)) * time.Millisecond
 	return credential{Bearer: r.Credential, IssuedAt: now.UTC().Round(0), ExpiresAt: now.UTC().Round(0).Add(life)}
 }
-
-// secret returns the bearer as a value that prints nowhere.
-func (c credential) secret() secret.String { return secret.New(c.Bearer.Reveal()) }
 
 // rotateOn is when the credential wants to be replaced.
 func (c credential) rotateOn() time.Time {
@@ -56,7 +53,7 @@ func (c credential) rotateOn() time.Time {
 
 // checkReply refuses a credential that can't be one.
 func checkReply(r hostapi.CredentialReply) error {
-	if r.Credential.Reveal() == "" || r.LifetimeMS <= 0 || (r.HostID == "" || len(r.HostID) > 200) {
+	if r.Credential.Secret().Empty() || r.LifetimeMS <= 0 || (r.HostID == "" || len(r.HostID) > 200) {
 		return errNotInterlock.Because(errors.New("the answer holds no credential"))
 	}
 	return nil
@@ -84,7 +81,7 @@ func openCredentials(dir, server string, log *slog.Logger) (*credentials, error)
 		return nil, ErrNotEnrolled
 	case err != nil:
 		return nil, err
-	case c.id.Current.Bearer.Reveal() == "" || c.id.HostID == "":
+	case c.id.Current.Bearer.Secret().Empty() || c.id.HostID == "":
 		return nil, fault.New(fault.Invalid, "state_file", "%s is damaged; move it away and enroll this host again", c.path)
 	case c.id.Server != server:
 		return nil, fault.New(fault.Invalid, "wrong_server", "this host is enrolled at %s, not at %s; use that address, or another state folder for this server", c.id.Server, server)
@@ -103,7 +100,7 @@ func (c *credentials) hostID() string {
 func (c *credentials) inUse() secret.String {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.active().secret()
+	return c.active().Bearer.Secret()
 }
 
 // active is the newest one that was not refused; the caller holds mu.
@@ -139,7 +136,7 @@ func (c *credentials) propose(next credential) error {
 func (c *credentials) accepted(used secret.String) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.id.Next == nil || !c.active().secret().Equal(used) {
+	if c.id.Next == nil || !c.active().Bearer.Secret().Equal(used) {
 		return
 	}
 	id := c.id
@@ -157,10 +154,10 @@ func (c *credentials) accepted(used secret.String) {
 func (c *credentials) refused(used secret.String) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.id.Next != nil && !c.spoilt && c.id.Next.secret().Equal(used) {
+	if c.id.Next != nil && !c.spoilt && c.id.Next.Bearer.Secret().Equal(used) {
 		c.spoilt = true
 		c.log.Warn("the new credential was refused; the one before is used again")
 		return true
 	}
-	return !c.active().secret().Equal(used)
+	return !c.active().Bearer.Secret().Equal(used)
 }

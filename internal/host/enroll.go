@@ -71,7 +71,7 @@ func requestEnrolment(ctx context.Context, cfg Config, token secret.String) (hos
 		return reply, err
 	}
 	defer c.close()
-	cl, err := newCall(hostapi.PathEnroll, hostapi.EnrollRequest{Token: hostapi.NewSensitive(token.Reveal()), Name: cfg.Name,
+	cl, err := newCall(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(token), Name: cfg.Name,
 		Labels: cfg.Labels, Devices: cfg.offered(), Version: cfg.Version})
 	if err != nil {
 		return reply, err

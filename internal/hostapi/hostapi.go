@@ -17,6 +17,7 @@ import (
 
 	"interlock/internal/llm"
 	"interlock/internal/policy"
+	"interlock/internal/secret"
 	"interlock/internal/tool"
 )
 
@@ -51,27 +52,6 @@ const (
 	MaxDevices    = 256     // devices one host may offer
 )
 
-// Sensitive is a secret that does travel: JSON shows it, every printer and log
-// handler shows "[redacted]".
-type Sensitive struct{ s *string }
-
-// NewSensitive wraps s.
-func NewSensitive(s string) Sensitive { return Sensitive{&s} }
-
-// Reveal returns the value.
-func (s Sensitive) Reveal() string {
-	if s.s == nil {
-		return ""
-	}
-	return *s.s
-}
-
-// String and GoString never show the value; the JSON forms do, for the wire only.
-func (s Sensitive) String() string                { return "[redacted]" }
-func (s Sensitive) GoString() string              { return "[redacted]" }
-func (s Sensitive) MarshalJSON() ([]byte, error)  { return json.Marshal(s.Reveal()) }
-func (s *Sensitive) UnmarshalJSON(b []byte) error { s.s = new(string); return json.Unmarshal(b, s.s) }
-
 // Picture is an encoded screenshot: base64 in JSON, a byte count to every
 // printer. Only a decide request holds one.
 type Picture []byte
@@ -90,7 +70,7 @@ type Device struct {
 
 // EnrollRequest makes a host out of a one-use enrolment token.
 type EnrollRequest struct {
-	Token   Sensitive         `json:"token"`
+	Token   secret.Exposed    `json:"token"`
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels,omitzero"`
 	Devices []Device          `json:"devices,omitzero"`
@@ -100,11 +80,11 @@ type EnrollRequest struct {
 // CredentialReply answers enroll and rotate. It is the only time that the
 // credential is shown.
 type CredentialReply struct {
-	HostID     string    `json:"host_id"`
-	Credential Sensitive `json:"credential"`
-	LifetimeMS int64     `json:"lifetime_ms"`  // rotate at 75 % of it
-	OldValidMS int64     `json:"old_valid_ms"` // how long the credential before still works; 0 at enrolment
-	Timings    Timings   `json:"timings"`
+	HostID     string         `json:"host_id"`
+	Credential secret.Exposed `json:"credential"`
+	LifetimeMS int64          `json:"lifetime_ms"`  // rotate at 75 % of it
+	OldValidMS int64          `json:"old_valid_ms"` // how long the credential before still works; 0 at enrolment
+	Timings    Timings        `json:"timings"`
 }
 
 // Timings are the server's settings that a host keeps to.

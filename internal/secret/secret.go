@@ -1,5 +1,5 @@
-// Package secret holds values that never print, and mints the bearer tokens
-// that we hand out and store only as hashes.
+// Package secret holds values that never print, even those that travel, and
+// mints the bearer tokens that we hand out and store only as hashes.
 package secret
 
 import (

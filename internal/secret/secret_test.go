@@ -49,6 +49,37 @@ func TestNoPrinterShowsTheValue(t *testing.T) {
 	}
 }
 
+// TestAnExposedSecretShowsInJSONAlone: it must travel, and nothing else.
+func TestAnExposedSecretShowsInJSONAlone(t *testing.T) {
+	type message struct {
+		Token  secret.Exposed `json:"token"`
+		hidden secret.Exposed
+	}
+	e := secret.Expose(secret.New(canary))
+	m := message{Token: e, hidden: e}
+	for _, v := range []any{e, &e, m, &m, []secret.Exposed{e}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			if out := fmt.Sprintf(verb, v); strings.Contains(out, canary) || strings.Contains(out, fmt.Sprintf("%x", canary)) {
+				t.Errorf("%s of %T shows the secret: %s", verb, v, out)
+			}
+		}
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "token", e, "message", m)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "token", e)
+	if strings.Contains(log.String(), canary) {
+		t.Errorf("slog shows the secret: %s", log.String())
+	}
+	b, err := json.Marshal(m)
+	var back message
+	if err != nil || string(b) != `{"token":"`+canary+`"}` || json.Unmarshal(b, &back) != nil || !back.Token.Secret().Equal(secret.New(canary)) {
+		t.Errorf("JSON %s, %v; back %q", b, err, back.Token.Reveal())
+	}
+	if json.Unmarshal([]byte(`{"token":7}`), &back) == nil || json.Unmarshal([]byte(`{"token":null}`), &back) != nil || !back.Token.Secret().Empty() {
+		t.Errorf("a number was taken, or null is not empty: %q", back.Token.Reveal())
+	}
+}
+
 func TestMintedTokensParseAndOthersDoNot(t *testing.T) {
 	m := secret.Mint(secret.HostCredential)
 	p, err := secret.Parse(secret.HostCredential, m.Value.Reveal())

@@ -10,6 +10,7 @@ import (
 
 	"interlock/internal/llm"
 	"interlock/internal/problem"
+	"interlock/internal/secret"
 )
 
 // BearerScheme names the security scheme of every document.
@@ -20,6 +21,7 @@ const BearerScheme = "bearer"
 func NewDocument(title, version, about string) *huma.OpenAPI {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[llm.Count](), reflect.TypeFor[tokenCount]())
+	registry.RegisterTypeAlias(reflect.TypeFor[secret.Exposed](), reflect.TypeFor[secretText]())
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: title, Version: version, Description: about},
@@ -50,11 +52,11 @@ func (tokenCount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Nullable: true, Minimum: &least, Description: "tokens; null: the provider did not report it"}
 }
 
-// SecretText is how a secret that travels looks in a document.
-type SecretText struct{}
+// secretText is how a secret that travels looks.
+type secretText struct{}
 
 // Schema describes the text.
-func (SecretText) Schema(huma.Registry) *huma.Schema {
+func (secretText) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "password"}
 }
 

@@ -126,7 +126,7 @@ func (s *Server) only() *host {
 func (s *Server) issue(h *host) hostapi.CredentialReply {
 	c := &credential{value: secret.Mint(secret.HostCredential).Value.Reveal(), expires: time.Now().Add(s.opts.CredentialLife)}
 	h.creds = append(h.creds, c)
-	return hostapi.CredentialReply{HostID: h.id, Credential: hostapi.NewSensitive(c.value),
+	return hostapi.CredentialReply{HostID: h.id, Credential: secret.Expose(secret.New(c.value)),
 		LifetimeMS: s.opts.CredentialLife.Milliseconds(), Timings: s.opts.Timings}
 }
 

@@ -16,6 +16,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
+	"interlock/internal/secret"
 	"interlock/internal/tenant"
 	"interlock/internal/tool"
 	"interlock/internal/usage"
@@ -240,7 +241,7 @@ func TestNoCredentialTokenPromptOrArgumentReachesTheLog(t *testing.T) {
 	a.must(hostapi.PathDecide, q, &decided)
 	token := w.token()
 	(&agent{w: w, credential: "canary-bearer"}).refused(hostapi.PathPoll, hostapi.PollRequest{})
-	a.refused(hostapi.PathEnroll, hostapi.EnrollRequest{Token: hostapi.NewSensitive(token), Name: "canary name with\nlines"})
+	a.refused(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: "canary name with\nlines"})
 	var end hostapi.ResultReply
 	a.must(hostapi.TaskPath(as.TaskID, as.Attempt, "result"), hostapi.ResultRequest{State: "failed", Reason: "stuck_here", Summary: "canary-summary"}, &end)
 	log := w.log.String()

@@ -17,7 +17,7 @@ func (d *Door) enroll(ctx context.Context, c call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	issued, err := d.Fleet.Enroll(ctx, fleet.EnrolRequest{Token: secret.New(req.Token.Reveal()), Key: c.key, Name: req.Name,
+	issued, err := d.Fleet.Enroll(ctx, fleet.EnrolRequest{Token: req.Token.Secret(), Key: c.key, Name: req.Name,
 		Labels: req.Labels, Devices: devices(req.Devices), Version: req.Version})
 	if err != nil {
 		return 0, nil, err
@@ -36,7 +36,7 @@ func (d *Door) rotate(ctx context.Context, c call) (int, any, error) {
 }
 
 func (d *Door) credential(i fleet.Issued) hostapi.CredentialReply {
-	return hostapi.CredentialReply{HostID: string(i.Host.ID), Credential: hostapi.NewSensitive(i.Credential.Reveal()),
+	return hostapi.CredentialReply{HostID: string(i.Host.ID), Credential: secret.Expose(i.Credential),
 		LifetimeMS: i.Life.Milliseconds(), OldValidMS: i.OldValid.Milliseconds(), Timings: d.Timings}
 }
 

@@ -12,6 +12,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
+	"interlock/internal/secret"
 	"interlock/internal/serve"
 	"interlock/internal/tenant"
 	"interlock/internal/usage"
@@ -228,8 +229,8 @@ func TestAnEnrolmentTokenWorksOnce(t *testing.T) {
 	token := w.token()
 	stranger := &agent{w: w}
 	var reply hostapi.CredentialReply
-	stranger.must(hostapi.PathEnroll, hostapi.EnrollRequest{Token: hostapi.NewSensitive(token), Name: "first", Version: "test"}, &reply)
-	if p := stranger.refused(hostapi.PathEnroll, hostapi.EnrollRequest{Token: hostapi.NewSensitive(token), Name: "second", Version: "test"}); p.Status != 401 || p.Code != "enrol_token_invalid" {
+	stranger.must(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: "first", Version: "test"}, &reply)
+	if p := stranger.refused(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: "second", Version: "test"}); p.Status != 401 || p.Code != "enrol_token_invalid" {
 		t.Errorf("the second use got %+v, want 401 enrol_token_invalid", p)
 	}
 }

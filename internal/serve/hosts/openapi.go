@@ -41,7 +41,6 @@ func of[T any]() reflect.Type { return reflect.TypeFor[T]() }
 func Document() *huma.OpenAPI {
 	doc := serve.NewDocument("Interlock host protocol", hostapi.Version,
 		"What a host agent and the control plane say to each other. A failure is a problem whose retryable member says whether it is final.")
-	doc.Components.Schemas.RegisterTypeAlias(of[hostapi.Sensitive](), of[serve.SecretText]())
 	for _, call := range protocol {
 		doc.AddOperation(call.operation(doc))
 	}

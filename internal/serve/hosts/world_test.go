@@ -23,6 +23,7 @@ import (
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
 	"interlock/internal/problem"
+	"interlock/internal/secret"
 	"interlock/internal/serve"
 	"interlock/internal/serve/hosts"
 	"interlock/internal/store/sqlite"
@@ -153,7 +154,7 @@ func (w *world) enroll(name string) *agent {
 	w.t.Helper()
 	a := &agent{w: w}
 	var reply hostapi.CredentialReply
-	a.must(hostapi.PathEnroll, hostapi.EnrollRequest{Token: hostapi.NewSensitive(w.token()), Name: name,
+	a.must(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(w.token())), Name: name,
 		Devices: []hostapi.Device{{ID: "phone", Kind: "sim"}}, Version: "test"}, &reply)
 	a.id, a.credential = reply.HostID, reply.Credential.Reveal()
 	return a

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"interlock/internal/access"
+	"interlock/internal/secret"
 )
 
 func (d *Door) mountAccess(api huma.API) {
@@ -21,7 +22,7 @@ type createTokenInput struct{ Body NewToken }
 
 func (d *Door) createToken(ctx context.Context, o operator, in *createTokenInput) (*reply[TokenReply], error) {
 	t, value, err := d.Access.Create(ctx, o.tenant, o.by, in.Body.Name)
-	return answer(TokenReply{tokenView(t), Show(value.Reveal())}, err)
+	return answer(TokenReply{tokenView(t), secret.Expose(value)}, err)
 }
 
 func (d *Door) listTokens(ctx context.Context, o operator, _ *struct{}) (*reply[TokenList], error) {

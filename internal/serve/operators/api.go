@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"encoding/json"
 	"net/url"
 	"strconv"
 )
@@ -60,24 +59,3 @@ const (
 	DefaultPage = 50
 	MaxPage     = 200
 )
-
-// ShownOnce is a secret in the one answer that shows it: JSON holds it, every
-// printer and log handler shows "[redacted]".
-type ShownOnce struct{ s *string }
-
-// Show wraps s for its one answer.
-func Show(s string) ShownOnce { return ShownOnce{&s} }
-
-// Reveal returns the value; "" for the zero value.
-func (s ShownOnce) Reveal() string {
-	if s.s == nil {
-		return ""
-	}
-	return *s.s
-}
-
-// String and GoString never show the value; the JSON forms do.
-func (s ShownOnce) String() string                { return "[redacted]" }
-func (s ShownOnce) GoString() string              { return "[redacted]" }
-func (s ShownOnce) MarshalJSON() ([]byte, error)  { return json.Marshal(s.Reveal()) }
-func (s *ShownOnce) UnmarshalJSON(b []byte) error { s.s = new(string); return json.Unmarshal(b, s.s) }

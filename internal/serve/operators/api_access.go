@@ -1,6 +1,10 @@
 package operators
 
-import "time"
+import (
+	"time"
+
+	"interlock/internal/secret"
+)
 
 // NewToken is the body that makes an API token.
 type NewToken struct {
@@ -18,7 +22,7 @@ type Token struct {
 // TokenReply answers the making of a token, the only time it is shown.
 type TokenReply struct {
 	Token
-	Value ShownOnce `json:"value"`
+	Value secret.Exposed `json:"value"`
 }
 
 // TokenList is all API tokens.

@@ -1,6 +1,10 @@
 package operators
 
-import "time"
+import (
+	"time"
+
+	"interlock/internal/secret"
+)
 
 // Host is one enrolled machine.
 type Host struct {
@@ -66,7 +70,7 @@ type EnrolToken struct {
 // EnrolTokenReply answers the making of a token, the only time it is shown.
 type EnrolTokenReply struct {
 	EnrolToken
-	Token ShownOnce `json:"token"`
+	Token secret.Exposed `json:"token"`
 }
 
 // EnrolTokenList is all enrolment tokens, newest first.

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"interlock/internal/cloud/fleet"
+	"interlock/internal/secret"
 )
 
 func (d *Door) mountHosts(api huma.API) {
@@ -81,7 +82,7 @@ func (d *Door) createEnrolToken(ctx context.Context, o operator, in *createEnrol
 		n.HostName, n.Labels, n.Life = in.Body.HostName, in.Body.Labels, time.Duration(in.Body.LifetimeSeconds)*time.Second
 	}
 	t, value, err := d.Fleet.CreateEnrolToken(ctx, n)
-	return answer(EnrolTokenReply{d.enrolTokenView(t), Show(value.Reveal())}, err)
+	return answer(EnrolTokenReply{d.enrolTokenView(t), secret.Expose(value)}, err)
 }
 
 func (d *Door) listEnrolTokens(ctx context.Context, o operator, _ *struct{}) (*reply[EnrolTokenList], error) {

@@ -30,7 +30,6 @@ func formats() map[string]huma.Format {
 // describeTypes tells the document how the types that have a form of their own
 // look in JSON.
 func (d *Door) describeTypes() {
-	d.doc.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[ShownOnce](), reflect.TypeFor[serve.SecretText]())
 	d.doc.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[failure](), reflect.TypeFor[problem.Problem]())
 }
 
