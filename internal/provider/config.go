@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 		wrong = append(wrong, "set the model's name as the provider spells it")
 	}
 	if c.Timeout < 0 || c.Timeout > maxTimeout {
-		wrong = append(wrong, fmt.Sprintf("set the timeout between 1 second and %s", maxTimeout))
+		wrong = append(wrong, fmt.Sprintf("set the timeout to at most %s, or to 0 for %s", maxTimeout, DefaultTimeout))
 	}
 	if c.MaxOutput < 0 {
 		wrong = append(wrong, "set the reply's token limit above zero")

@@ -75,7 +75,7 @@ func TestAnUnverifiedServerIsNotTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Ask(t.Context(), "hello")
+	_, err = w.ask(t.Context(), "hello")
 	if u := llm.AsUnavailable(err); err == nil || u.Reason != llm.Transport || !strings.Contains(u.Detail, "certificate") || asked != 0 {
 		t.Errorf("got %v after %d requests", err, asked)
 	}
@@ -91,7 +91,7 @@ func TestARequestLargerThanTheVendorTakesIsNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Ask(t.Context(), strings.Repeat("x", maxRequestBytes))
+	_, err = w.ask(t.Context(), strings.Repeat("x", maxRequestBytes))
 	if u := llm.AsUnavailable(err); err == nil || u.Reason != llm.BadRequest || asked != 0 {
 		t.Errorf("got %v after %d requests", err, asked)
 	}

@@ -21,27 +21,27 @@ const (
 	maxPause   = 8 * time.Second
 )
 
-// AskForced asks with a message that forces a call, or, of a model that takes
+// askForced asks with a message that forces a call, or, of a model that takes
 // none, with one that doesn't. A model that isn't known to is recognised by
 // its refusal, asked again at once, and remembered until the process ends. The
 // error is an *llm.Unavailable.
-func (w *Wire) AskForced(ctx context.Context, message func(forced bool) any) (Answer, error) {
+func (w *Wire) askForced(ctx context.Context, message func(forced bool) any) (Answer, error) {
 	if w.unforced.Load() {
-		return w.Ask(ctx, message(false))
+		return w.ask(ctx, message(false))
 	}
-	a, err := w.Ask(ctx, message(true))
+	a, err := w.ask(ctx, message(true))
 	if !errors.Is(err, ErrUnforceable) {
 		return a, err
 	}
-	if a, err = w.Ask(ctx, message(false)); err == nil {
+	if a, err = w.ask(ctx, message(false)); err == nil {
 		w.unforced.Store(true)
 	}
 	return a, err
 }
 
-// Ask encodes message and sends it until it brings a whole reply, within the
+// ask encodes message and sends it until it brings a whole reply, within the
 // retry policy and ctx. The error is an *llm.Unavailable.
-func (w *Wire) Ask(ctx context.Context, message any) (Answer, error) {
+func (w *Wire) ask(ctx context.Context, message any) (Answer, error) {
 	// A prompt that is not UTF-8 gets U+FFFD where it isn't: it was read off
 	// a screen, and a decision shouldn't fail for it.
 	body, err := json.Marshal(message, jsontext.AllowInvalidUTF8(true))

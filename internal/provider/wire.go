@@ -101,28 +101,6 @@ func (w *Wire) Model() string { return w.model }
 // Portable reports whether requests must keep to the portable dialect.
 func (w *Wire) Portable() bool { return w.portable }
 
-// Deadline returns a context that ends when the decision's time is up: after
-// the shorter of the wire's timeout and asked (zero: not asked).
-func (w *Wire) Deadline(ctx context.Context, asked time.Duration) (context.Context, context.CancelFunc) {
-	d := w.timeout
-	if asked > 0 {
-		d = min(d, asked)
-	}
-	return context.WithTimeout(ctx, d)
-}
-
-// Check refuses, as bad_request, what the vendor would refuse in r for its
-// screenshot or its lack of a prompt.
-func (w *Wire) Check(r llm.Request) error {
-	if r.User == "" {
-		return w.fail(llm.BadRequest, "the user prompt is empty")
-	}
-	if err := w.vendor.Images.check(r.Image); err != nil {
-		return w.fail(llm.BadRequest, err.Error())
-	}
-	return nil
-}
-
 // Answer is a reply with status 200 and a JSON body.
 type Answer struct {
 	Body      []byte

@@ -62,18 +62,5 @@ func New(c provider.Config) (*Client, error) {
 
 // Decide implements llm.ToolCaller.
 func (c *Client) Decide(ctx context.Context, r llm.Request) (llm.Decision, error) {
-	if err := c.wire.Check(r); err != nil {
-		return llm.Decision{}, err
-	}
-	ctx, cancel := c.wire.Deadline(ctx, r.Timeout)
-	defer cancel()
-	answer, err := c.wire.AskForced(ctx, func(forced bool) any { return c.message(r, forced) })
-	if err != nil {
-		return llm.Decision{}, err
-	}
-	reply, err := c.read(answer)
-	if err != nil {
-		return llm.Decision{}, err
-	}
-	return llm.Accept(r.Tools, reply)
+	return c.wire.Decide(ctx, r, func(forced bool) any { return c.message(r, forced) }, c.read)
 }
