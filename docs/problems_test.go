@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -46,20 +47,36 @@ func codes(t *testing.T) map[string][]int {
 	return found
 }
 
-// newFault reads a call fault.New(fault.Kind, "code", …), also as New inside
-// package fault.
+// newFault reads the two calls that make a fault: New(fault.Kind, "code", …)
+// and, on a list of problems, Refuse("code", "what"), which is Invalid.
 func newFault(n ast.Node) (fault.Kind, string, bool) {
 	call, ok := n.(*ast.CallExpr)
-	if !ok || len(call.Args) < 3 || last(call.Fun) != "New" {
+	if !ok {
 		return 0, "", false
 	}
-	kind, known := kinds[last(call.Args[0])]
-	lit, literal := call.Args[1].(*ast.BasicLit)
-	if !known || !literal {
-		return 0, "", false
+	switch name := last(call.Fun); {
+	case name == "New" && len(call.Args) >= 3:
+		kind, known := kinds[last(call.Args[0])]
+		code, literal := literalText(call.Args[1])
+		return kind, code, known && literal
+	case name == "Refuse" && len(call.Args) == 2:
+		code, literal := literalText(call.Args[0])
+		return fault.Invalid, code, literal && codeShape.MatchString(code)
 	}
-	code, err := strconv.Unquote(lit.Value)
-	return kind, code, err == nil
+	return 0, "", false
+}
+
+// codeShape tells a code from the sentence that a driver's Refuse begins with.
+var codeShape = regexp.MustCompile(`^[a-z_]+$`)
+
+// literalText returns the value of a string literal.
+func literalText(e ast.Expr) (string, bool) {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
 }
 
 // last returns the last name of an expression such as x or p.x.
