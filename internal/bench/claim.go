@@ -33,6 +33,10 @@ func claims(ctx context.Context, b *bench) error {
 	for _, h := range enrolled {
 		pollers.Go(func() { serveTasks(polling, h, func(id string) { mu.Lock(); claimed[id] = time.Now(); mu.Unlock() }) })
 	}
+	select { // until all of them wait: their first calls are another matter
+	case <-time.After(3 * time.Second):
+	case <-ctx.Done():
+	}
 	submitted := map[string]time.Time{}
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()

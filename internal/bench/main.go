@@ -28,8 +28,9 @@ var sections = []section{{"decide", decides}, {"claim", claims}, {"polls", polls
 
 // bench is one run.
 type bench struct {
-	load time.Duration // of each load
-	idle int           // hosts in the idle section
+	load    time.Duration // of each load
+	idle    int           // hosts in the idle section
+	profile string        // path of the CPU profile; "": none
 }
 
 func main() {
@@ -38,7 +39,7 @@ func main() {
 		return
 	}
 	short := flag.Bool("short", false, "shorter loads: to see that the bench works, not how fast anything is")
-	profile := flag.String("profile", "", "write a CPU profile of the whole run to this file")
+	profile := flag.String("profile", "", "write a CPU profile of the whole run to this file, and what the idle server holds beside it")
 	flag.Parse()
 	if *profile != "" {
 		f, err := os.Create(*profile)
@@ -51,7 +52,7 @@ func main() {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	b := &bench{load: 10 * time.Second, idle: 10_000}
+	b := &bench{load: 10 * time.Second, idle: 10_000, profile: *profile}
 	if *short {
 		b.load, b.idle = time.Second, 500
 	}

@@ -4,14 +4,19 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"interlock/internal/fault"
 	"interlock/internal/hostapi"
 )
 
@@ -28,13 +33,37 @@ func serveChild() {
 	}
 	json.NewEncoder(os.Stdout).Encode(map[string]string{"url": w.url, "token": w.token})
 	bufio.NewReader(os.Stdin).ReadString('\n')
+	if len(os.Args) > 2 {
+		writeProfiles(os.Args[2])
+	}
 	w.stop()
+}
+
+// writeProfiles shows what the server's memory is, and what its goroutines do.
+func writeProfiles(prefix string) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Fprintf(os.Stderr, "  heap in use %d MB, idle %d MB, given back %d MB; stacks %d MB; next collection at %d MB\n",
+		m.HeapInuse>>20, m.HeapIdle>>20, m.HeapReleased>>20, m.StackInuse>>20, m.NextGC>>20)
+	for _, name := range []string{"heap", "goroutine"} {
+		f, err := os.Create(prefix + "." + name)
+		if err == nil {
+			err = errors.Join(pprof.Lookup(name).WriteTo(f, 0), f.Close())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench: child:", err)
+		}
+	}
 }
 
 // polls measures the memory of a server in a process of its own while many
 // hosts wait for work.
 func polls(ctx context.Context, b *bench) error {
-	child := exec.CommandContext(ctx, os.Args[0], childServer)
+	args := []string{childServer}
+	if b.profile != "" {
+		args = append(args, b.profile)
+	}
+	child := exec.CommandContext(ctx, os.Args[0], args...)
 	child.Stderr = os.Stderr
 	in, err := child.StdinPipe()
 	if err != nil {
@@ -61,16 +90,23 @@ func polls(ctx context.Context, b *bench) error {
 	enrolled := residentMB(child.Process.Pid)
 	ctx, stop := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
-	var failed atomic.Int64
+	var failed, deferred atomic.Int64
+	var firstFailure atomic.Pointer[error]
 	for i, h := range hosts {
 		waiting.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				var got hostapi.PollReply
 				err := h.Do(ctx, hostapi.PathPoll, fmt.Sprintf("idle-%d-%d", i, n), hostapi.PollRequest{WaitMS: 25_000}, &got)
-				if err != nil && ctx.Err() == nil {
+				if err == nil || ctx.Err() != nil {
+					continue
+				}
+				if !fault.Of(err).Retryable {
 					failed.Add(1)
+					firstFailure.CompareAndSwap(nil, &err)
 					return
 				}
+				deferred.Add(1)
+				time.Sleep(rand.N(2 * time.Second)) // as a host does, which was told to come back
 			}
 		})
 	}
@@ -84,10 +120,17 @@ func polls(ctx context.Context, b *bench) error {
 	case <-ctx.Done():
 	}
 	resident := residentMB(child.Process.Pid)
+	count := failed.Load()
+	in.Close() // the child writes its profiles while the polls are held
+	child.Wait()
 	stop()
 	waiting.Wait()
 	row(fmt.Sprintf("%d idle polls: resident memory of the server", b.idle), fmt.Sprintf("%d MB (%d MB after enrolling, before polling)", resident, enrolled), "at most 200 MB", resident <= 200)
-	row("polls that failed", fmt.Sprint(failed.Load()), "none", failed.Load() == 0)
+	failures := fmt.Sprintf("%d (%d were told to come back)", count, deferred.Load())
+	if first := firstFailure.Load(); first != nil {
+		failures += fmt.Sprintf(", first: %v", *first)
+	}
+	row("polls that failed", failures, "none", count == 0)
 	return nil
 }
 
