@@ -12,8 +12,8 @@ import (
 	"net/http"
 
 	"interlock/internal/hostapi"
-	"interlock/internal/secret"
 	"interlock/internal/problem"
+	"interlock/internal/secret"
 )
 
 // Host is one enrolled host. Its methods are safe for concurrent use; the

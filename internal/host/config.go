@@ -67,38 +67,27 @@ type Planners func(cloud llm.ToolCaller) planner.Planner
 // Validate reports every problem at once, as a fault of kind Invalid.
 func (c Config) Validate() error {
 	wrong := c.wrongDevices()
-	add := func(bad bool, format string, args ...any) {
-		if bad {
-			wrong = append(wrong, fmt.Sprintf(format, args...))
-		}
-	}
 	if err := checkServer(c.Server); err != nil {
-		wrong = append(wrong, err.Error())
+		wrong.Add("%s", err)
 	}
-	add(c.StateDir == "", "the state folder is not set")
-	add(c.Name == "" || len(c.Name) > 100, "the host's name is empty or longer than 100 bytes")
-	add(c.Slots < 0 || c.Slots > hostapi.MaxHeld, "the slots are not between 0 and %d", hostapi.MaxHeld)
-	add(c.DrainTime < 0, "the drain time is negative")
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "host_settings", "correct the host's settings: %s", strings.Join(wrong, "; "))
+	wrong.Require(c.StateDir != "", "the state folder is not set")
+	wrong.Require(c.Name != "" && len(c.Name) <= 100, "the host's name is empty or longer than 100 bytes")
+	wrong.Require(c.Slots >= 0 && c.Slots <= hostapi.MaxHeld, "the slots are not between 0 and %d", hostapi.MaxHeld)
+	wrong.Require(c.DrainTime >= 0, "the drain time is negative")
+	return wrong.Refuse("host_settings", "the host's settings")
 }
 
-func (c Config) wrongDevices() []string {
-	var wrong []string
-	if len(c.Devices) == 0 || len(c.Devices) > hostapi.MaxDevices {
-		wrong = append(wrong, fmt.Sprintf("the devices are not between 1 and %d", hostapi.MaxDevices))
-	}
+func (c Config) wrongDevices() (wrong fault.Problems) {
+	wrong.Require(len(c.Devices) >= 1 && len(c.Devices) <= hostapi.MaxDevices, "the devices are not between 1 and %d", hostapi.MaxDevices)
 	seen := map[string]bool{}
 	for _, d := range c.Devices {
 		switch {
 		case d.ID == "" || len(d.ID) > 100 || d.Kind == "":
-			wrong = append(wrong, fmt.Sprintf("device %.100q has no id, no kind, or an id longer than 100 bytes", d.ID))
+			wrong.Add("device %.100q has no id, no kind, or an id longer than 100 bytes", d.ID)
 		case d.Open == nil:
-			wrong = append(wrong, fmt.Sprintf("device %q has no driver", d.ID))
+			wrong.Add("device %q has no driver", d.ID)
 		case seen[d.ID]:
-			wrong = append(wrong, fmt.Sprintf("device %q is listed twice", d.ID))
+			wrong.Add("device %q is listed twice", d.ID)
 		}
 		seen[d.ID] = true
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,34 +16,21 @@ const (
 
 // Validate reports every problem of doc in one fault of kind Invalid, or nil.
 func (doc Document) Validate() error {
-	var wrong []string
-	if len(doc.Revision) > MaxNameBytes || strings.ContainsFunc(doc.Revision, unprintable) {
-		wrong = append(wrong, fmt.Sprintf("revision is longer than %d bytes or not printable", MaxNameBytes))
-	}
-	if doc.MaxRisk != "" && doc.MaxRisk.rank() < 0 {
-		wrong = append(wrong, "max_risk is not one of low, medium and high")
-	}
-	wrong = append(wrong, checkList("allowed_tools", doc.AllowedTools)...)
-	wrong = append(wrong, checkList("allowed_packages", doc.AllowedPackages)...)
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "invalid_policy", "correct the policy: %s", strings.Join(wrong, "; "))
+	var wrong fault.Problems
+	wrong.Require(len(doc.Revision) <= MaxNameBytes && !strings.ContainsFunc(doc.Revision, unprintable), "revision is longer than %d bytes or not printable", MaxNameBytes)
+	wrong.Require(doc.MaxRisk == "" || doc.MaxRisk.rank() >= 0, "max_risk is not one of low, medium and high")
+	requireNames(&wrong, "allowed_tools", doc.AllowedTools)
+	requireNames(&wrong, "allowed_packages", doc.AllowedPackages)
+	return wrong.Refuse("invalid_policy", "the policy")
 }
 
 // unprintable reports what would not survive the record of a step, which
 // names the revision.
 func unprintable(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
 
-func checkList(name string, list []string) []string {
-	var wrong []string
-	if len(list) > MaxListed {
-		wrong = append(wrong, fmt.Sprintf("%s has more than %d entries", name, MaxListed))
-	}
+func requireNames(wrong *fault.Problems, name string, list []string) {
+	wrong.Require(len(list) <= MaxListed, "%s has more than %d entries", name, MaxListed)
 	for i, s := range list[:min(len(list), MaxListed)] {
-		if s == "" || len(s) > MaxNameBytes {
-			wrong = append(wrong, fmt.Sprintf("%s[%d] is empty or longer than %d bytes", name, i, MaxNameBytes))
-		}
+		wrong.Require(s != "" && len(s) <= MaxNameBytes, "%s[%d] is empty or longer than %d bytes", name, i, MaxNameBytes)
 	}
-	return wrong
 }

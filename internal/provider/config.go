@@ -58,32 +58,18 @@ const maxTimeout = time.Hour
 
 // Validate reports every problem of c at once, as one fault.Invalid.
 func (c Config) Validate() error {
-	var wrong []string
+	var wrong fault.Problems
 	if _, err := endpoint(c.BaseURL, "x"); c.BaseURL != "" && err != nil {
-		wrong = append(wrong, err.Error())
+		wrong.Add("%s", err)
 	}
-	if c.Key.Empty() && c.BaseURL == "" {
-		wrong = append(wrong, "set the provider's API key, or a base URL of a server that needs none")
-	}
-	if strings.ContainsFunc(c.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		wrong = append(wrong, "the API key has a space or a character that no key has; copy it again, without its quotes and line end")
-	}
-	if !modelName.MatchString(c.Model) {
-		wrong = append(wrong, "set the model's name as the provider spells it")
-	}
-	if c.Timeout < 0 || c.Timeout > maxTimeout {
-		wrong = append(wrong, fmt.Sprintf("set the timeout to at most %s, or to 0 for %s", maxTimeout, DefaultTimeout))
-	}
-	if c.MaxOutput < 0 {
-		wrong = append(wrong, "set the reply's token limit above zero")
-	}
-	if !slices.Contains([]Dialect{DialectByURL, DialectVendor, DialectPortable}, c.Dialect) {
-		wrong = append(wrong, "set the dialect to vendor or portable, or leave it out")
-	}
-	if len(wrong) > 0 {
-		return fault.New(fault.Invalid, "invalid_provider_settings", "%s", strings.Join(wrong, "; "))
-	}
-	return nil
+	oddInKey := func(r rune) bool { return r <= ' ' || r > '~' }
+	wrong.Require(!c.Key.Empty() || c.BaseURL != "", "set the provider's API key, or a base URL of a server that needs none")
+	wrong.Require(!strings.ContainsFunc(c.Key.Reveal(), oddInKey), "the API key has a space or a character that no key has; copy it again, without its quotes and line end")
+	wrong.Require(modelName.MatchString(c.Model), "set the model's name as the provider spells it")
+	wrong.Require(c.Timeout >= 0 && c.Timeout <= maxTimeout, "set the timeout to at most %s, or to 0 for %s", maxTimeout, DefaultTimeout)
+	wrong.Require(c.MaxOutput >= 0, "set the reply's token limit above zero")
+	wrong.Require(slices.Contains([]Dialect{DialectByURL, DialectVendor, DialectPortable}, c.Dialect), "set the dialect to vendor or portable, or leave it out")
+	return wrong.Refuse("invalid_provider_settings", "the provider's settings")
 }
 
 // modelName is wide enough for "org/model:tag@revision" and paths of local

@@ -2,8 +2,8 @@ package usage
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
+
+	"interlock/internal/fault"
 )
 
 // Caps are the hard limits of decides. A zero field means its default; there
@@ -28,19 +28,14 @@ func (c Caps) WithDefaults() Caps {
 // minRequestBytes leaves room for one request of the largest size.
 const minRequestBytes = 16 << 20
 
-// Validate reports every problem at once; zero values are fine.
-func (c Caps) Validate() error {
+// Problems lists everything that is wrong with c; zero values are fine.
+func (c Caps) Problems() fault.Problems {
 	c = c.WithDefaults()
-	var wrong []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.DecisionsPerAttempt >= 1, "an attempt may make at least 1 decision, not %d", c.DecisionsPerAttempt)
-	check(c.TokensPerTask >= 0, "a task's tokens are capped at a positive number, or 0 for no cap, not %d", c.TokensPerTask)
-	check(c.Concurrent >= 1, "at least 1 decide may run at once, not %d", c.Concurrent)
-	check(c.ConcurrentPerHost >= 1, "at least 1 decide of a host may run at once, not %d", c.ConcurrentPerHost)
-	check(c.RequestBytes >= minRequestBytes, "decides may hold at least %d bytes of requests, not %d", minRequestBytes, c.RequestBytes)
-	return errors.Join(wrong...)
+	var wrong fault.Problems
+	wrong.Require(c.DecisionsPerAttempt >= 1, "an attempt may make at least 1 decision, not %d", c.DecisionsPerAttempt)
+	wrong.Require(c.TokensPerTask >= 0, "a task's tokens are capped at a positive number, or 0 for no cap, not %d", c.TokensPerTask)
+	wrong.Require(c.Concurrent >= 1, "at least 1 decide may run at once, not %d", c.Concurrent)
+	wrong.Require(c.ConcurrentPerHost >= 1, "at least 1 decide of a host may run at once, not %d", c.ConcurrentPerHost)
+	wrong.Require(c.RequestBytes >= minRequestBytes, "decides may hold at least %d bytes of requests, not %d", minRequestBytes, c.RequestBytes)
+	return wrong
 }

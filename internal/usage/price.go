@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -103,28 +102,17 @@ const (
 
 // Validate reports every problem of a price in one fault of kind Invalid.
 func (p Price) Validate() error {
-	var wrong []string
-	if !nameLike(p.Provider) || strings.Contains(p.Provider, "*") {
-		wrong = append(wrong, fmt.Sprintf("provider is not 1 to %d printable ASCII characters without '*'", maxName))
-	}
-	if !nameLike(p.Model) || strings.Contains(strings.TrimSuffix(p.Model, "*"), "*") {
-		wrong = append(wrong, fmt.Sprintf("model is not 1 to %d printable ASCII characters, with '*' only at its end", maxName))
-	}
-	if len(p.Currency) != 3 || strings.Trim(p.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		wrong = append(wrong, "currency is not a code of three capital letters such as USD")
-	}
+	var wrong fault.Problems
+	wrong.Require(nameLike(p.Provider) && !strings.Contains(p.Provider, "*"), "provider is not 1 to %d printable ASCII characters without '*'", maxName)
+	wrong.Require(nameLike(p.Model) && !strings.Contains(strings.TrimSuffix(p.Model, "*"), "*"), "model is not 1 to %d printable ASCII characters, with '*' only at its end", maxName)
+	wrong.Require(len(p.Currency) == 3 && strings.Trim(p.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "", "currency is not a code of three capital letters such as USD")
 	for _, part := range []struct {
 		name  string
 		micro int64
 	}{{"input", p.Input}, {"cached_input", p.CachedInput}, {"cache_write", p.CacheWrite}, {"output", p.Output}} {
-		if part.micro < 0 || part.micro > maxPrice {
-			wrong = append(wrong, fmt.Sprintf("%s_micro_per_million is not between 0 and %d", part.name, maxPrice))
-		}
+		wrong.Require(part.micro >= 0 && part.micro <= maxPrice, "%s_micro_per_million is not between 0 and %d", part.name, maxPrice)
 	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "invalid_price", "correct the price: %s", strings.Join(wrong, "; "))
+	return wrong.Refuse("invalid_price", "the price")
 }
 
 func nameLike(s string) bool {

@@ -122,11 +122,11 @@ func TestAPriceThatCannotBeIsRefusedWithEveryProblem(t *testing.T) {
 
 func TestCapsReportEveryProblem(t *testing.T) {
 	t.Parallel()
-	if err := (usage.Caps{}).Validate(); err != nil {
-		t.Errorf("zero caps: %v", err)
+	if wrong := (usage.Caps{}).Problems(); wrong != nil {
+		t.Errorf("zero caps: %q", wrong)
 	}
-	err := usage.Caps{DecisionsPerAttempt: -1, TokensPerTask: -1, Concurrent: -1, ConcurrentPerHost: -1, RequestBytes: 1}.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") != 4 {
-		t.Errorf("got %v, want five problems", err)
+	wrong := usage.Caps{DecisionsPerAttempt: -1, TokensPerTask: -1, Concurrent: -1, ConcurrentPerHost: -1, RequestBytes: 1}.Problems()
+	if len(wrong) != 5 {
+		t.Errorf("got %q, want five problems", wrong)
 	}
 }

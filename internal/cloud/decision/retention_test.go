@@ -206,7 +206,7 @@ func TestSettingsReportEveryProblem(t *testing.T) {
 	bad := decision.Config{Timeout: -1, Retention: -1, PruneEvery: 2 * time.Hour, MaxBytes: -1}
 	bad.Caps.Concurrent = -1
 	err := bad.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") != 4 {
+	if err == nil || strings.Count(err.Error(), "; ") != 4 {
 		t.Errorf("got %v, want five problems", err)
 	}
 	if _, err := decision.New(nil, nil, bad); fault.KindOf(err) != fault.Invalid {

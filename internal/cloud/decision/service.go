@@ -3,7 +3,6 @@ package decision
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"interlock/internal/audit"
 	"interlock/internal/cloud/task"
-	"interlock/internal/fault"
 	"interlock/internal/llm"
 	"interlock/internal/tenant"
 	"interlock/internal/usage"
@@ -42,20 +40,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports every problem at once; zero values are fine.
+// Validate reports every problem at once, as a fault of kind Invalid; zero values are fine.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	wrong := []error{c.Caps.Validate()}
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.Timeout > 0 && c.Timeout <= time.Hour, "a decide's timeout is positive and at most 1h, not %v", c.Timeout)
-	check(c.Retention > 0, "decisions are kept for a positive time after their task ended, not %v", c.Retention)
-	check(c.PruneEvery > 0 && c.PruneEvery <= time.Hour, "retention looks at least once an hour, not every %v", c.PruneEvery)
-	check(c.MaxBytes >= 0, "the decision log's byte budget is positive, or 0 for none, not %d", c.MaxBytes)
-	return errors.Join(wrong...)
+	wrong := c.Caps.Problems()
+	wrong.Require(c.Timeout > 0 && c.Timeout <= time.Hour, "a decide's timeout is positive and at most 1h, not %v", c.Timeout)
+	wrong.Require(c.Retention > 0, "decisions are kept for a positive time after their task ended, not %v", c.Retention)
+	wrong.Require(c.PruneEvery > 0 && c.PruneEvery <= time.Hour, "retention looks at least once an hour, not every %v", c.PruneEvery)
+	wrong.Require(c.MaxBytes >= 0, "the decision log's byte budget is positive, or 0 for none, not %d", c.MaxBytes)
+	return wrong.Refuse("invalid_settings", "the settings of decisions")
 }
 
 // Service decides for hosts and keeps the log. It is safe for concurrent use;
@@ -82,7 +75,7 @@ type Service struct {
 // planner_not_configured. Config must be valid.
 func New(store Store, provider llm.ToolCaller, cfg Config) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fault.New(fault.Invalid, "invalid_settings", "correct the settings of decisions: %v", err)
+		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	return &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},

@@ -30,13 +30,9 @@ func (s *Service) CreateEnrolToken(ctx context.Context, n NewEnrolToken) (EnrolT
 		n.Life = s.cfg.EnrolTokenLife
 	}
 	wrong := LabelProblems("the token", n.Labels)
-	if n.Life < 0 || n.Life > MaxEnrolTokenLife {
-		wrong = append(wrong, fmt.Sprintf("the lifetime is not between 1 s and %v", MaxEnrolTokenLife))
-	}
-	if n.HostName != "" && !named(n.HostName, maxHostName, "") {
-		wrong = append(wrong, hostNameRule)
-	}
-	if err := refusal("invalid_enrol_token", "request for an enrolment token", wrong); err != nil {
+	wrong.Require(n.Life > 0 && n.Life <= MaxEnrolTokenLife, "the lifetime is not between 1 s and %v", MaxEnrolTokenLife)
+	wrong.Require(n.HostName == "" || named(n.HostName, maxHostName, ""), hostNameRule)
+	if err := wrong.Refuse("invalid_enrol_token", "the request for an enrolment token"); err != nil {
 		return EnrolToken{}, secret.String{}, err
 	}
 	minted, now := secret.Mint(secret.EnrolToken), s.now()
@@ -54,7 +50,7 @@ func (s *Service) EnrolTokens(ctx context.Context, t tenant.ID) ([]EnrolToken, e
 	return s.store.EnrolTokens(ctx, t)
 }
 
-// RevokeEnrolToken makes an unused token useless. ErrEnrolToken.
+// RevokeEnrolToken makes an unused token useless. ErrNoEnrolToken.
 func (s *Service) RevokeEnrolToken(ctx context.Context, t tenant.ID, by, id string) error {
 	return s.store.RevokeEnrolToken(ctx, t, id, s.now(), s.fact(t, by, "enrol_token.revoke", id, nil))
 }
@@ -107,18 +103,14 @@ func (s *Service) Enroll(ctx context.Context, r EnrolRequest) (Issued, error) {
 }
 
 func (r EnrolRequest) check() error {
-	wrong := LabelProblems("the host", r.Labels)
-	if !named(r.Name, maxHostName, "") {
-		wrong = append(wrong, hostNameRule)
-	}
-	if !legible(r.Version, maxVersion) {
-		wrong = append(wrong, fmt.Sprintf("version is longer than %d bytes or not printable", maxVersion))
-	}
-	wrong = append(wrong, deviceProblems(r.Devices)...)
 	if err := checkKey(r.Key); err != nil {
 		return err
 	}
-	return refusal("invalid_enrolment", "enrolment", wrong)
+	wrong := LabelProblems("the host", r.Labels)
+	wrong.Require(named(r.Name, maxHostName, ""), hostNameRule)
+	requireVersion(&wrong, r.Version)
+	wrong = append(wrong, deviceProblems(r.Devices)...)
+	return wrong.Refuse("invalid_enrolment", "the enrolment")
 }
 
 func checkKey(key string) error {

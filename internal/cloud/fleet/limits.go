@@ -41,44 +41,35 @@ func legible(s string, limit int) bool {
 }
 
 // LabelProblems says what is wrong with a set of labels, each in words that
-// start with whose they are.
-func LabelProblems(whose string, labels map[string]string) []string {
+// name whose they are.
+func LabelProblems(whose string, labels map[string]string) (wrong fault.Problems) {
 	if len(labels) > MaxLabels {
-		return []string{fmt.Sprintf("%s has more than %d labels", whose, MaxLabels)}
+		wrong.Add("%s has more than %d labels", whose, MaxLabels)
+		return wrong
 	}
-	var wrong []string
 	for name, value := range labels {
-		switch {
-		case !named(name, maxLabelName, "/"):
-			wrong = append(wrong, fmt.Sprintf("%s has a label whose name is not 1 to %d of %s and '/'", whose, maxLabelName, nameChars))
-		case !legible(value, maxLabelValue):
-			wrong = append(wrong, fmt.Sprintf("label %s of %s is longer than %d bytes or not printable", name, whose, maxLabelValue))
+		if !named(name, maxLabelName, "/") {
+			wrong.Add("%s has a label whose name is not 1 to %d of %s and '/'", whose, maxLabelName, nameChars)
+			continue
 		}
+		wrong.Require(legible(value, maxLabelValue), "label %s of %s is longer than %d bytes or not printable", name, whose, maxLabelValue)
 	}
 	return wrong
 }
 
-func deviceProblems(devices []Device) []string {
+func deviceProblems(devices []Device) (wrong fault.Problems) {
 	if len(devices) > MaxDevices {
-		return []string{fmt.Sprintf("there are more than %d devices", MaxDevices)}
+		wrong.Add("there are more than %d devices", MaxDevices)
+		return wrong
 	}
-	var wrong []string
 	ids := make(map[string]bool, len(devices))
 	for i, d := range devices {
 		whose := fmt.Sprintf("device %d", i)
-		switch {
-		case !named(d.ID, maxDeviceID, ":/@"):
-			wrong = append(wrong, fmt.Sprintf("%s needs an id of 1 to %d of %s, ':', '/' and '@'", whose, maxDeviceID, nameChars))
-		case ids[d.ID]:
-			wrong = append(wrong, whose+" has the id of another one")
-		}
+		wrong.Require(named(d.ID, maxDeviceID, ":/@"), "%s needs an id of 1 to %d of %s, ':', '/' and '@'", whose, maxDeviceID, nameChars)
+		wrong.Require(!ids[d.ID], "%s has the id of another one", whose)
 		ids[d.ID] = true
-		if !named(d.Kind, maxKind, "") {
-			wrong = append(wrong, fmt.Sprintf("%s needs a kind of 1 to %d of %s", whose, maxKind, nameChars))
-		}
-		if !legible(d.Name, maxDisplayName) {
-			wrong = append(wrong, fmt.Sprintf("the name of %s is longer than %d bytes or not printable", whose, maxDisplayName))
-		}
+		wrong.Require(named(d.Kind, maxKind, ""), "%s needs a kind of 1 to %d of %s", whose, maxKind, nameChars)
+		wrong.Require(legible(d.Name, maxDisplayName), "the name of %s is longer than %d bytes or not printable", whose, maxDisplayName)
 		wrong = append(wrong, LabelProblems(whose, d.Labels)...)
 	}
 	return wrong
@@ -86,23 +77,11 @@ func deviceProblems(devices []Device) []string {
 
 func checkNews(n Seen) error {
 	wrong := deviceProblems(n.Devices)
-	if n.SlotsFree < 0 || n.SlotsFree > maxSlots {
-		wrong = append(wrong, fmt.Sprintf("slots_free is not between 0 and %d", maxSlots))
-	}
-	if !legible(n.Version, maxVersion) {
-		wrong = append(wrong, fmt.Sprintf("version is longer than %d bytes or not printable", maxVersion))
-	}
-	return refusal("invalid_heartbeat", "heartbeat", wrong)
+	wrong.Require(n.SlotsFree >= 0 && n.SlotsFree <= maxSlots, "slots_free is not between 0 and %d", maxSlots)
+	requireVersion(&wrong, n.Version)
+	return wrong.Refuse("invalid_heartbeat", "the heartbeat")
 }
 
-// refusal is one Invalid fault that lists at most ten problems, or nil.
-func refusal(code, what string, wrong []string) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	rest := ""
-	if len(wrong) > 10 {
-		wrong, rest = wrong[:10], " and more"
-	}
-	return fault.New(fault.Invalid, code, "correct the %s: %s%s", what, strings.Join(wrong, "; "), rest)
+func requireVersion(wrong *fault.Problems, version string) {
+	wrong.Require(legible(version, maxVersion), "version is longer than %d bytes or not printable", maxVersion)
 }

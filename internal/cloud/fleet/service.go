@@ -3,8 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -54,22 +52,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports every problem at once; zero values are fine.
+// Validate reports every problem at once, as a fault of kind Invalid; zero values are fine.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var wrong []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.EnrolTokenLife > 0 && c.EnrolTokenLife <= MaxEnrolTokenLife, "an enrolment token lives longer than 0 and at most %v, not %v", MaxEnrolTokenLife, c.EnrolTokenLife)
-	check(c.CredentialLife >= time.Hour, "a host credential lives at least 1h, not %v", c.CredentialLife)
-	check(c.Overlap > 0 && c.Overlap < c.CredentialLife, "the overlap of a rotation must be positive and shorter than the credential's life, not %v", c.Overlap)
-	check(c.RetireAfterUse > 0 && c.RetireAfterUse <= c.Overlap, "a rotated credential retires within the overlap after its successor's first use, not after %v", c.RetireAfterUse)
-	check(c.SuspectAfter > 0 && c.SuspectAfter < c.LostAfter, "a host is suspect before it is lost, so %v must be positive and less than %v", c.SuspectAfter, c.LostAfter)
-	check(c.CacheFor > 0 && c.CacheFor <= maxCacheFor, "credentials are remembered for at most %v, not %v", maxCacheFor, c.CacheFor)
-	return errors.Join(wrong...)
+	var wrong fault.Problems
+	wrong.Require(c.EnrolTokenLife > 0 && c.EnrolTokenLife <= MaxEnrolTokenLife, "an enrolment token lives longer than 0 and at most %v, not %v", MaxEnrolTokenLife, c.EnrolTokenLife)
+	wrong.Require(c.CredentialLife >= time.Hour, "a host credential lives at least 1h, not %v", c.CredentialLife)
+	wrong.Require(c.Overlap > 0 && c.Overlap < c.CredentialLife, "the overlap of a rotation must be positive and shorter than the credential's life, not %v", c.Overlap)
+	wrong.Require(c.RetireAfterUse > 0 && c.RetireAfterUse <= c.Overlap, "a rotated credential retires within the overlap after its successor's first use, not after %v", c.RetireAfterUse)
+	wrong.Require(c.SuspectAfter > 0 && c.SuspectAfter < c.LostAfter, "a host is suspect before it is lost, so %v must be positive and less than %v", c.SuspectAfter, c.LostAfter)
+	wrong.Require(c.CacheFor > 0 && c.CacheFor <= maxCacheFor, "credentials are remembered for at most %v, not %v", maxCacheFor, c.CacheFor)
+	return wrong.Refuse("invalid_settings", "the fleet's settings")
 }
 
 // Work is told what must reach the work of a host at once. cloud/task
@@ -95,7 +88,7 @@ type Service struct {
 // New returns the fleet over a store. Config must be valid.
 func New(store Store, work Work, cfg Config) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fault.New(fault.Invalid, "invalid_settings", "correct the fleet's settings: %v", err)
+		return nil, err
 	}
 	s := &Service{cfg: cfg.withDefaults(), store: store, work: work}
 	s.known.entries = map[string]cachedCredential{}

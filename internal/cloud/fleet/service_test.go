@@ -439,7 +439,7 @@ func TestSettingsReportEveryProblem(t *testing.T) {
 	bad := fleet.Config{EnrolTokenLife: 25 * time.Hour, CredentialLife: time.Minute, Overlap: time.Hour, RetireAfterUse: 2 * time.Hour,
 		SuspectAfter: time.Hour, CacheFor: time.Minute}
 	err := bad.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") != 5 {
+	if err == nil || strings.Count(err.Error(), "; ") != 5 {
 		t.Errorf("got %v, want six problems", err)
 	}
 	if _, err := fleet.New(nil, nil, bad); fault.KindOf(err) != fault.Invalid {

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/fault"
@@ -96,37 +95,25 @@ func (s *Service) AppendEvents(ctx context.Context, f Fence, events []Event) (ne
 }
 
 func checkEvents(events []Event) error {
-	var p []string
 	if len(events) == 0 || len(events) > MaxEvents {
 		return fault.New(fault.Invalid, "invalid_events", "send between 1 and %d events in one call", MaxEvents)
 	}
+	var wrong fault.Problems
 	for i, e := range events {
-		if e.Kind != EventStep && e.Kind != EventActing {
-			p = append(p, fmt.Sprintf("event %d: kind is not step or acting", i))
-		}
-		if e.Seq < 0 || e.Step < 0 || e.StepIndex < -1 || e.Duration < 0 || (i > 0 && e.Seq != events[i-1].Seq+1) {
-			p = append(p, fmt.Sprintf("event %d: a number is negative, or seq does not follow", i))
-		}
+		wrong.Require(e.Kind == EventStep || e.Kind == EventActing, "event %d: kind is not step or acting", i)
+		wrong.Require(e.Seq >= 0 && e.Step >= 0 && e.StepIndex >= -1 && e.Duration >= 0 && (i == 0 || e.Seq == events[i-1].Seq+1), "event %d: a number is negative, or seq does not follow", i)
 		for name, v := range map[string]string{"tool": e.Tool, "effect": e.Effect, "rule": e.Rule, "revision": e.Revision, "outcome": e.Outcome, "scene_hash": e.SceneHash} {
-			if len(v) > maxEventText || !printable(v) {
-				p = append(p, fmt.Sprintf("event %d: %s is longer than %d bytes or not printable", i, name, maxEventText))
-			}
-		}
-		if len(p) > 10 {
-			break
+			wrong.Require(len(v) <= maxEventText && printable(v), "event %d: %s is longer than %d bytes or not printable", i, name, maxEventText)
 		}
 	}
-	if len(p) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "invalid_events", "correct the events: %s", strings.Join(p, "; "))
+	return wrong.Refuse("invalid_events", "the events")
 }
 
 // Release gives an attempt back unfinished: queued again, or ended by the
 // reaper's rule if it acted. Again is a no-op. Errors as Finish's.
 func (s *Service) Release(ctx context.Context, f Fence, acted bool, reason string) (Task, error) {
-	if len(reason) > 64 || !codeLike(reason) {
-		return Task{}, fault.New(fault.Invalid, "invalid_release", "a release's reason is a code of at most 64 of a-z, 0-9 and '_'")
+	if !codeLike(reason) {
+		return Task{}, fault.New(fault.Invalid, "invalid_release", "a release's reason is a code of at most %d of a-z, 0-9 and '_'", maxCode)
 	}
 	t, err := s.store.Release(ctx, f, acted, reason)
 	if err != nil {

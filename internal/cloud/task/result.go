@@ -87,6 +87,7 @@ func settle(r Result, acted, repeatable bool) (State, string, error) {
 // Limits of a result.
 const (
 	maxSummary   = 2_000 // characters
+	maxCode      = 64    // bytes of a reason
 	maxStepCount = 1_000_000
 	// maxRetryAfter is the longest wait that is kept; a longer one, which a
 	// provider may well ask for, is taken as this.
@@ -95,27 +96,17 @@ const (
 
 // check refuses what a runner can't have ended with.
 func (r Result) check() error {
-	var p []string
-	if len(r.Reason) > 64 || !codeLike(r.Reason) {
-		p = append(p, "reason is not a code of at most 64 of a-z, 0-9, '_'")
-	}
-	if !text(r.Summary, maxSummary) {
-		p = append(p, fmt.Sprintf("summary is longer than %d characters or not UTF-8 text", maxSummary))
-	}
-	if r.Steps < 0 || r.Steps > maxStepCount {
-		p = append(p, "steps is negative or absurd")
-	}
-	if r.RetryAfter < 0 {
-		p = append(p, "retry_after is negative")
-	}
-	if len(p) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "invalid_result", "correct the result: %s", strings.Join(p, "; "))
+	var wrong fault.Problems
+	wrong.Require(codeLike(r.Reason), "reason is not a code of at most %d of a-z, 0-9 and '_'", maxCode)
+	wrong.Require(text(r.Summary, maxSummary), "summary is longer than %d characters or not UTF-8 text", maxSummary)
+	wrong.Require(r.Steps >= 0 && r.Steps <= maxStepCount, "steps is not between 0 and %d", maxStepCount)
+	wrong.Require(r.RetryAfter >= 0, "retry_after is negative")
+	return wrong.Refuse("invalid_result", "the result")
 }
 
+// codeLike reports whether s may be the code of a reason, or is empty.
 func codeLike(s string) bool {
-	return strings.IndexFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' }) < 0
+	return len(s) <= maxCode && strings.IndexFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' }) < 0
 }
 
 // Finish ends an attempt with what its host reports. The same result again

@@ -3,8 +3,6 @@ package task
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -57,25 +55,20 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports every problem at once; zero values are fine.
+// Validate reports every problem at once, as a fault of kind Invalid; zero values are fine.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var wrong []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.Lease >= time.Second, "a lease lasts at least 1s, not %v", c.Lease)
-	check(c.AckWithin > 0 && c.AckWithin <= c.Lease, "a claim is acknowledged within the lease, not within %v", c.AckWithin)
-	check(c.DeviceGrace > 0, "a device's grace is positive, not %v", c.DeviceGrace)
-	check(c.MaxMisses >= 1, "at least one claim may miss, not %d", c.MaxMisses)
-	check(c.PollHold > 0 && c.PollJitter >= 0 && c.PollJitter < c.PollHold, "a poll's hold %v must be positive and longer than its jitter %v", c.PollHold, c.PollJitter)
-	check(c.ReapEvery > 0 && c.ReapEvery <= c.Lease, "the reaper runs at least once a lease, not every %v", c.ReapEvery)
-	check(c.Sweep > 0, "the sweep's period is positive, not %v", c.Sweep)
-	check(c.MaxTries >= 1 && c.MaxTries <= maxAttempts, "a task is tried between 1 and %d times, not %d", maxAttempts, c.MaxTries)
-	check(c.QueueLife >= time.Minute, "a task may wait at least 1m, not %v", c.QueueLife)
-	return errors.Join(wrong...)
+	var wrong fault.Problems
+	wrong.Require(c.Lease >= time.Second, "a lease lasts at least 1s, not %v", c.Lease)
+	wrong.Require(c.AckWithin > 0 && c.AckWithin <= c.Lease, "a claim is acknowledged within the lease, not within %v", c.AckWithin)
+	wrong.Require(c.DeviceGrace > 0, "a device's grace is positive, not %v", c.DeviceGrace)
+	wrong.Require(c.MaxMisses >= 1, "at least one claim may miss, not %d", c.MaxMisses)
+	wrong.Require(c.PollHold > 0 && c.PollJitter >= 0 && c.PollJitter < c.PollHold, "a poll's hold %v must be positive and longer than its jitter %v", c.PollHold, c.PollJitter)
+	wrong.Require(c.ReapEvery > 0 && c.ReapEvery <= c.Lease, "the reaper runs at least once a lease, not every %v", c.ReapEvery)
+	wrong.Require(c.Sweep > 0, "the sweep's period is positive, not %v", c.Sweep)
+	wrong.Require(c.MaxTries >= 1 && c.MaxTries <= maxAttempts, "a task is tried between 1 and %d times, not %d", maxAttempts, c.MaxTries)
+	wrong.Require(c.QueueLife >= time.Minute, "a task may wait at least 1m, not %v", c.QueueLife)
+	return wrong.Refuse("invalid_settings", "the settings of tasks")
 }
 
 // Backoff is how long a task waits after its n-th try before the next: 5 s,
@@ -103,7 +96,7 @@ type Service struct {
 // New returns the service. Config must be valid.
 func New(store Store, cfg Config) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fault.New(fault.Invalid, "invalid_settings", "correct the settings of tasks: %v", err)
+		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	s := &Service{cfg: cfg, store: store, polls: newPollRoom(),

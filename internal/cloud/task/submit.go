@@ -29,6 +29,7 @@ const (
 	maxAttempts = 20
 	maxAppLock  = 64
 	maxPackage  = 256 // bytes
+	maxSelector = 128 // bytes of each field
 	maxReason   = 500 // characters
 	maxKey      = 200 // bytes
 	maxAhead    = 366 * 24 * time.Hour
@@ -115,54 +116,40 @@ func bodyHash(spec Spec, retryOf ID) [32]byte {
 }
 
 func (sub Submission) check(now time.Time) error {
-	p := sub.Spec.problems(now)
-	if len(sub.Key) > maxKey || !printable(sub.Key) {
-		p = append(p, fmt.Sprintf("the idempotency key is longer than %d bytes or not printable", maxKey))
-	}
-	if len(p) == 0 {
-		return nil
-	}
-	return fault.New(fault.Invalid, "invalid_task", "correct the task: %s", strings.Join(p, "; "))
+	wrong := sub.Spec.problems(now)
+	wrong.Require(len(sub.Key) <= maxKey && printable(sub.Key), "the idempotency key is longer than %d bytes or not printable", maxKey)
+	return wrong.Refuse("invalid_task", "the task")
 }
 
 // problems lists everything that is wrong with a spec.
-func (sp Spec) problems(now time.Time) []string {
-	var p []string
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			p = append(p, fmt.Sprintf(format, args...))
-		}
-	}
-	check(strings.TrimSpace(sp.Goal) != "", "goal is empty; say what the device should look like, or have done, at the end")
-	check(text(sp.Goal, MaxGoal), "goal is longer than %d characters or not UTF-8 text", MaxGoal)
-	check(sp.Priority >= 0 && sp.Priority <= maxPriority, "priority is not between 0 and %d", maxPriority)
-	check(sp.MaxAttempts >= 0 && sp.MaxAttempts <= maxAttempts, "max_attempts is not between 1 and %d", maxAttempts)
-	check(sp.Budgets.Steps >= 0 && sp.Budgets.Steps <= maxSteps, "budgets.steps is not between 0 and %d", maxSteps)
-	check(sp.Budgets.WallTime >= 0 && sp.Budgets.WallTime <= maxWallTime, "budgets.wall_time is not between 0 and %v", maxWallTime)
-	check(sp.Budgets.Tokens >= 0 && sp.Budgets.Tokens <= maxTokens, "budgets.tokens is not between 0 and %d", maxTokens)
-	check(len(sp.AppLock) <= maxAppLock, "app_lock has more than %d packages", maxAppLock)
+func (sp Spec) problems(now time.Time) (wrong fault.Problems) {
+	wrong.Require(strings.TrimSpace(sp.Goal) != "", "goal is empty; say what the device should look like, or have done, at the end")
+	wrong.Require(text(sp.Goal, MaxGoal), "goal is longer than %d characters or not UTF-8 text", MaxGoal)
+	wrong.Require(sp.Priority >= 0 && sp.Priority <= maxPriority, "priority is not between 0 and %d", maxPriority)
+	wrong.Require(sp.MaxAttempts >= 0 && sp.MaxAttempts <= maxAttempts, "max_attempts is not between 1 and %d", maxAttempts)
+	wrong.Require(sp.Budgets.Steps >= 0 && sp.Budgets.Steps <= maxSteps, "budgets.steps is not between 0 and %d", maxSteps)
+	wrong.Require(sp.Budgets.WallTime >= 0 && sp.Budgets.WallTime <= maxWallTime, "budgets.wall_time is not between 0 and %v", maxWallTime)
+	wrong.Require(sp.Budgets.Tokens >= 0 && sp.Budgets.Tokens <= maxTokens, "budgets.tokens is not between 0 and %d", maxTokens)
+	wrong.Require(len(sp.AppLock) <= maxAppLock, "app_lock has more than %d packages", maxAppLock)
 	for i, pkg := range sp.AppLock[:min(len(sp.AppLock), maxAppLock)] {
-		check(pkg != "" && len(pkg) <= maxPackage && printable(pkg), "app_lock[%d] is empty, longer than %d bytes or not printable", i, maxPackage)
+		wrong.Require(pkg != "" && len(pkg) <= maxPackage && printable(pkg), "app_lock[%d] is empty, longer than %d bytes or not printable", i, maxPackage)
 	}
-	check(sp.NotBefore.IsZero() || sp.NotBefore.Year() >= 1970 && !sp.NotBefore.After(now.Add(maxAhead)), "not_before is more than a year ahead, or before 1970")
-	check(sp.ExpiresAt.IsZero() || sp.ExpiresAt.After(now) && sp.ExpiresAt.After(sp.NotBefore), "expires_at is past, or not after not_before")
-	check(!sp.ExpiresAt.After(now.Add(2*maxAhead)), "expires_at is more than two years ahead")
-	p = append(p, sp.Selector.problems()...)
-	p = append(p, fleet.LabelProblems("the task", sp.Labels)...)
+	wrong.Require(sp.NotBefore.IsZero() || sp.NotBefore.Year() >= 1970 && !sp.NotBefore.After(now.Add(maxAhead)), "not_before is more than a year ahead, or before 1970")
+	wrong.Require(sp.ExpiresAt.IsZero() || sp.ExpiresAt.After(now) && sp.ExpiresAt.After(sp.NotBefore), "expires_at is past, or not after not_before")
+	wrong.Require(!sp.ExpiresAt.After(now.Add(2*maxAhead)), "expires_at is more than two years ahead")
+	wrong = append(wrong, sp.Selector.problems()...)
+	wrong = append(wrong, fleet.LabelProblems("the task", sp.Labels)...)
 	if err := sp.Policy.Validate(); err != nil {
-		p = append(p, fault.Of(err).Detail)
+		wrong.Add("%s", fault.Of(err).Detail)
 	}
-	return p
+	return wrong
 }
 
-func (s Selector) problems() []string {
-	var p []string
+func (s Selector) problems() (wrong fault.Problems) {
 	for name, v := range map[string]string{"host_id": string(s.Host), "device": s.Device, "kind": s.Kind} {
-		if len(v) > 128 || !printable(v) {
-			p = append(p, "the selector's "+name+" is longer than 128 bytes or not printable")
-		}
+		wrong.Require(len(v) <= maxSelector && printable(v), "the selector's %s is longer than %d bytes or not printable", name, maxSelector)
 	}
-	return append(p, fleet.LabelProblems("the selector", s.Labels)...)
+	return append(wrong, fleet.LabelProblems("the selector", s.Labels)...)
 }
 
 // text reports whether s is at most limit characters of UTF-8 without NUL.

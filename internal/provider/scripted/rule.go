@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,14 +77,14 @@ func Load(r io.Reader) (*Script, error) {
 	if len(d.Rules) == 0 || len(d.Rules) > maxRules {
 		return nil, fault.New(fault.Invalid, "invalid_script", "write 1 to %d rules; the script has %d", maxRules, len(d.Rules))
 	}
-	var wrong []string
+	var wrong fault.Problems
 	for i := range d.Rules {
 		if err := d.Rules[i].check(); err != nil {
-			wrong = append(wrong, fmt.Sprintf("rule %d (%.80q): %s", i+1, d.Rules[i].Name, err))
+			wrong.Add("rule %d (%.80q): %s", i+1, d.Rules[i].Name, err)
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, fault.New(fault.Invalid, "invalid_script", "%s", strings.Join(wrong, "; "))
+	if err := wrong.Refuse("invalid_script", "the script"); err != nil {
+		return nil, err
 	}
 	return &Script{rules: d.Rules}, nil
 }
