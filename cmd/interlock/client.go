@@ -244,6 +244,8 @@ func (c *client) unreachable(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &authority):
 		sentence = "the certificate of %s is not trusted here; set INTERLOCK_CA_FILE to the certificate of its authority"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fault.New(fault.Invalid, "server_url", "%s speaks plain http; set INTERLOCK_SERVER to the http address, or give the server a certificate", c.base).Because(err)
 	case errors.As(err, &hostname):
 		sentence = "the certificate of %s is for another name; set INTERLOCK_SERVER to the name in the certificate"
 	case ctx.Err() != nil || (errors.As(err, &netErr) && netErr.Timeout()):

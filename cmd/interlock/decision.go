@@ -33,7 +33,7 @@ func (p *program) decisionList() *cobra.Command {
 		if p.json {
 			return p.printJSON(decisions)
 		}
-		t := table{head: []string{"ATTEMPT", "STEP", "TOOL", "ARGUMENTS", "MODEL", "IN", "OUT", "TOOK", "AT"}}
+		t := table{head: []string{"ATTEMPT", "STEP", "TOOL", "ARGUMENTS", "MODEL", "TOKENS IN", "TOKENS OUT", "TOOK", "AT"}}
 		for _, d := range decisions {
 			t.add(strconv.Itoa(d.Attempt), strconv.Itoa(d.StepIndex), d.Tool, shorten(string(d.Arguments), 60), d.Model,
 				d.Usage.Input.String(), d.Usage.Output.String(), strconv.FormatInt(d.LatencyMS, 10)+"ms", when(d.At))

@@ -53,6 +53,13 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+func plannerWords(g operators.PlannerGrant) string {
+	if g.Allowed && g.MaxConcurrentDecides > 0 {
+		return fmt.Sprintf("yes, at most %s at once", count(g.MaxConcurrentDecides, "decide"))
+	}
+	return yesNo(g.Allowed)
+}
+
 func labelWords(labels map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -67,8 +74,8 @@ func (p *program) printHost(h operators.Host) error {
 		return p.printJSON(h)
 	}
 	p.fields("host", h.ID, "name", h.Name, "status", h.Status, "labels", labelWords(h.Labels), "version", h.Version,
-		"enrolled", when(h.EnrolledAt), "last seen", when(h.LastSeenAt), "free", fmt.Sprint(h.SlotsFree),
-		"planner", yesNo(h.Planner.Allowed))
+		"enrolled", when(h.EnrolledAt), "last seen", when(h.LastSeenAt), "free", count(h.SlotsFree, "device"),
+		"planner", plannerWords(h.Planner))
 	if !h.RevokedAt.IsZero() {
 		p.fields("revoked", when(h.RevokedAt))
 	}
@@ -147,7 +154,7 @@ func (p *program) enrolTokenCreate() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&body.HostName, "name", "", "name of the host that it will make")
 	f.StringToStringVar(&body.Labels, "label", nil, "`NAME=VALUE` of the host that it will make, repeatable")
-	f.DurationVar(&lifetime, "lifetime", 0, "how long it may be used (0: the server's default)")
+	f.DurationVar(&lifetime, "lifetime", 0, "how long it may be used (0: the server's default, 15m)")
 	return c
 }
 

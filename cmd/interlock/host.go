@@ -40,6 +40,7 @@ const hostUses = forHost | forPlanning | forTransport
 func (p *program) runHost() error {
 	config := p.settings.host
 	config.Version, config.Planner, config.Logger = version, p.settings.planner, p.logger()
+	p.warnUnknown(config.Logger)
 	h, err := app.NewHost(p.ctx, config, p.settings.enrolToken)
 	switch {
 	case errors.Is(err, errNotEnrolled):
@@ -49,7 +50,11 @@ func (p *program) runHost() error {
 	}
 	p.onFirstSignal(h.Drain)
 	config.Logger.Info("host is running", "host", h.ID(), "server", config.Server, "devices", len(config.Devices), "transport", config.Planner.Transport)
-	return h.Run(p.ctx)
+	if err := h.Run(p.ctx); err != nil {
+		return err
+	}
+	config.Logger.Info("host has stopped", "host", h.ID())
+	return nil
 }
 
 var errNotEnrolled = fault.New(fault.Unauthenticated, "host_not_enrolled", "")

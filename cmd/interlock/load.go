@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -123,6 +124,9 @@ func (p *program) layers(flags *pflag.FlagSet) ([]layer, []string) {
 	if err != nil {
 		return layers, append(problems, err.Error())
 	}
+	if err := p.settings.checkMode(name, values); err != nil {
+		problems = append(problems, err.Error())
+	}
 	for _, stranger := range p.settings.strangers(values) {
 		problems = append(problems, fmt.Sprintf("%s in the file is not a setting; see: interlock config", stranger))
 	}
@@ -141,6 +145,20 @@ func readFile(name string) (map[string]string, error) {
 		return nil, fmt.Errorf("the settings file %s must hold NAME=value lines (values with spaces or $ in single quotes)", name)
 	}
 	return texts(byFile), nil
+}
+
+// checkMode refuses a settings file that holds a secret and shows it to others.
+func (s *settings) checkMode(name string, values map[string]string) error {
+	info, err := os.Stat(name)
+	if err != nil || runtime.GOOS == "windows" || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	for _, row := range s.table() {
+		if row.secret && values[row.name] != "" {
+			return fmt.Errorf("the settings file %s holds %s and may be read by others (mode %04o); run: chmod 600 %s", name, row.name, info.Mode().Perm(), name)
+		}
+	}
+	return nil
 }
 
 // texts flattens a layer; an empty value counts as not set.
@@ -170,6 +188,13 @@ func (s *settings) strangers(values map[string]string) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// warnUnknown says at a service's start which variables may be misspelt.
+func (p *program) warnUnknown(log *slog.Logger) {
+	for _, name := range p.settings.unknown {
+		log.Warn("a variable looks like a setting and is not one of this version; check its spelling against: interlock config", "variable", name)
+	}
 }
 
 // take finds the row's value and keeps it. Its error is a whole sentence.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -103,10 +104,10 @@ func (t *table) drop(blank string) {
 }
 
 // printable keeps what strangers and models wrote from steering the terminal:
-// control characters become spaces.
+// control characters, and those that turn the direction of text, become spaces.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == utf8.RuneError {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
@@ -138,12 +139,12 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// when shows a time for a person; zero is "-".
+// when shows a time for a person, in UTC as the log does; zero is "-".
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
 // orDash shows an empty cell.

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 )
@@ -11,13 +12,15 @@ import (
 func TestNoControlCharacterReachesTheTerminal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		text := rapid.OneOf(rapid.String(), rapid.Custom(func(t *rapid.T) string {
+			return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
+		}), rapid.StringOf(rapid.RuneFrom(nil, unicode.Bidi_Control))).Draw(t, "text")
 		var out strings.Builder
 		rows := table{head: []string{"A", "B"}}
 		rows.add(text, "end")
 		rows.print(&out, "none")
 		for _, r := range strings.TrimSuffix(out.String(), "\n") {
-			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0) {
+			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r)) {
 				t.Fatalf("%q prints as %q", text, out.String())
 			}
 		}

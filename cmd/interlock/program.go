@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -103,6 +105,10 @@ func (p *program) execute(args []string) (code int) {
 		}
 	}()
 	root := p.root()
+	if i := slices.IndexFunc(args, func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
+		fmt.Fprintf(p.err, "interlock: argument %d is not text in UTF-8; check the terminal's character set\n", i+1)
+		return exitUsage
+	}
 	root.SetArgs(args)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
@@ -125,7 +131,7 @@ func (p *program) execute(args []string) (code int) {
 func (p *program) root() *cobra.Command {
 	root := p.group("interlock", "a self-hosted control plane for tool-calling agents: the model proposes, Interlock decides")
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%s; see: interlock help", err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return wrongFlag(c, err) })
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&p.file, "config", "", "read settings from this `FILE` of NAME=value lines (INTERLOCK_CONFIG)")
 	for _, g := range []struct {
@@ -144,14 +150,44 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetHelpCommandGroupID("This machine:")
 	root.SetCompletionCommandGroupID("This machine:")
+	refuseStrangers(root)
 	tidyDefaults(root)
 	return root
+}
+
+// refuseStrangers has the two commands that come with the library refuse what
+// they don't know, as ours do.
+func refuseStrangers(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Short = "explain a command"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 && about.HasSubCommands() {
+					return unknownCommand(about, args[len(args)-max(1, len(rest))])
+				}
+				return nil
+			}
+		case "completion":
+			c.Short = "print the script that completes commands in bash, fish, powershell or zsh"
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(c *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknownCommand(c, args[0])
+				}
+				return usageError("%s needs a command: %s", c.CommandPath(), commandNames(c))
+			}
+		}
+	}
 }
 
 // tidyDefaults keeps "[]" out of the help of flags that take a list of pairs.
 func tidyDefaults(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.DefValue == "[]" {
+		if f.DefValue == "[]" && f.Value.Type() == "stringToString" {
 			f.DefValue = ""
 		}
 	})

@@ -38,12 +38,23 @@ func (p *program) runCommand() *cobra.Command {
 	f.StringSliceVar(&t.task.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
 	f.StringVar(&t.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkGoal(args[0]); err != nil {
+			return err
+		}
 		if err := p.load(c, forPlanning|forProvider); err != nil {
 			return err
 		}
 		return p.runHere(t, args[0])
 	}
 	return c
+}
+
+// checkGoal spares a task that nobody could carry out.
+func checkGoal(goal string) error {
+	if strings.TrimSpace(goal) == "" {
+		return usageError("the goal is empty; say what the device should look like, or have done, at the end")
+	}
+	return nil
 }
 
 // runReport is what "interlock run --json" prints.

@@ -38,8 +38,9 @@ func (p *program) runServer() error {
 	if err != nil {
 		return err
 	}
+	s.server.Version, s.server.Planner, s.server.Logger = version, s.planner, p.logger()
 	config := s.server
-	config.Version, config.Planner, config.Logger = version, s.planner, p.logger()
+	p.warnUnknown(config.Logger)
 	server, err := app.NewServer(p.ctx, config)
 	if err != nil {
 		keep.discard()
@@ -62,11 +63,17 @@ func (p *program) runServer() error {
 func (p *program) serve(server *app.Server) error {
 	draining, drain := context.WithCancel(p.ctx)
 	defer drain()
-	p.onFirstSignal(drain)
+	p.onFirstSignal(func() {
+		p.settings.server.Logger.Info("server is stopping: it takes no more work and finishes the requests in flight")
+		drain()
+	})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(draining) }()
 	select {
 	case err := <-ended:
+		if err == nil {
+			p.settings.server.Logger.Info("server has stopped")
+		}
 		return err
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)

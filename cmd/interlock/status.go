@@ -37,7 +37,10 @@ func (p *program) printStatus(s operators.Status) {
 	}
 	stop := ""
 	if s.Stop.On {
-		stop = strings.TrimSpace("all decides are refused " + s.Stop.Reason)
+		stop = "all decides are refused until: interlock usage resume"
+		if s.Stop.Reason != "" {
+			stop += " (" + s.Stop.Reason + ")"
+		}
 	}
 	p.fields("version", s.Version, "tasks", tally(s.Tasks), "hosts", tally(s.Hosts), "planner", planner, "log", log, "stopped", stop)
 	if !s.Log.NextPruneAt.IsZero() {

@@ -82,6 +82,12 @@ func (s *submission) moment(flag, value string, now time.Time) (time.Time, error
 func (p *program) taskSubmit() *cobra.Command {
 	var s submission
 	c := p.operatorCommand(`submit "GOAL"`, "submit a task", arguments(`a goal, such as "turn on dark theme"`), func(cl *client, args []string) error {
+		if err := checkGoal(args[0]); err != nil {
+			return err
+		}
+		if s.priority < 0 || s.priority > 9 {
+			return usageError("--priority takes 0 to 9, 9 is served first")
+		}
 		spec, err := s.task(args[0], time.Now())
 		if err != nil {
 			return err
@@ -109,12 +115,25 @@ func (p *program) warnUnserved(cl *client, k operators.Task) {
 			continue
 		}
 		for _, d := range h.Devices {
-			if (k.Device.DeviceID == "" || k.Device.DeviceID == d.ID) && (k.Device.Kind == "" || k.Device.Kind == d.Kind) {
+			if serves(h, d, k.Device) {
 				return
 			}
 		}
 	}
-	p.notef("no host offers a device for it now; the task waits until one does\n")
+	p.notef("no host offers a device for it now; the task waits until one does, or is cancelled with: interlock task cancel %s\n", k.ID)
+}
+
+// serves reports whether a host's device is one that a task asks for; a device
+// has its host's labels too.
+func serves(h operators.Host, d operators.HostDevice, want operators.Selector) bool {
+	for name, value := range want.Labels {
+		own, onDevice := d.Labels[name]
+		hosts, onHost := h.Labels[name]
+		if !(onDevice && own == value) && !(onHost && hosts == value) {
+			return false
+		}
+	}
+	return (want.DeviceID == "" || want.DeviceID == d.ID) && (want.Kind == "" || want.Kind == d.Kind)
 }
 
 // submitted shows the task that was made, and follows it if asked to.

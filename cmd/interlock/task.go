@@ -94,8 +94,13 @@ func (p *program) printTask(k operators.Task) {
 		"goal", k.Goal,
 		"state", stateWords(k),
 		"created", when(k.CreatedAt),
+		"not before", set(k.NotBefore),
+		"next try", nextTry(k),
 		"ended", when(k.TerminalAt),
 		"priority", priority(k),
+		"labels", labelWords(k.Labels),
+		"wants", wants(k.Device),
+		"budget", budget(k.Budgets),
 		"device", orDash(k.DeviceID),
 		"host", orDash(k.HostID),
 		"apps", orDash(strings.Join(k.AppLock, ", ")),
@@ -111,6 +116,48 @@ func (p *program) printTask(k operators.Task) {
 	if !k.DecisionsPrunedAt.IsZero() {
 		p.fields("decisions", "removed "+when(k.DecisionsPrunedAt))
 	}
+}
+
+// set shows a time that was asked for, and nothing where none was.
+func set(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return when(t)
+}
+
+// nextTry is when a queued task that was tried before may be claimed again.
+func nextTry(k operators.Task) string {
+	if k.State != "queued" || k.Attempt == 0 {
+		return ""
+	}
+	return set(k.NextRunAt)
+}
+
+// wants says which devices a task asks for.
+func wants(s operators.Selector) string {
+	var words []string
+	for _, w := range [][2]string{{"device ", s.DeviceID}, {"kind ", s.Kind}, {"host ", s.HostID}, {"labels ", labelWords(s.Labels)}} {
+		if w[1] != "" {
+			words = append(words, w[0]+w[1])
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// budget says what an attempt may use, where that is less than the default.
+func budget(b operators.Budgets) string {
+	var words []string
+	if b.Steps > 0 {
+		words = append(words, count(b.Steps, "step"))
+	}
+	if b.WallTimeMS > 0 {
+		words = append(words, (time.Duration(b.WallTimeMS) * time.Millisecond).String())
+	}
+	if b.Tokens > 0 {
+		words = append(words, count(int(b.Tokens), "token"))
+	}
+	return strings.Join(words, ", ")
 }
 
 func priority(k operators.Task) string {
@@ -179,7 +226,7 @@ func (p *program) taskEvents() *cobra.Command {
 		if p.json {
 			return p.printJSON(events)
 		}
-		t := table{head: []string{"SEQ", "KIND", "STEP", "TOOL", "VERDICT", "RULE", "OUTCOME", "TOOK", "LOG", "AT"}}
+		t := table{head: []string{"SEQ", "KIND", "STEP", "TOOL", "VERDICT", "RULE", "OUTCOME", "TOOK", "DECISION", "AT"}}
 		for _, e := range events {
 			index := "-"
 			if e.StepIndex != nil {

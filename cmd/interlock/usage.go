@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -65,22 +66,22 @@ func rows[T any](list []T) []T {
 }
 
 func (p *program) printUsage(report []operators.UsageRow) {
-	t := table{head: []string{"DAY", "HOST", "TASK", "MODEL", "CALLS", "FAILED", "INPUT", "CACHED", "OUTPUT", "COST"}}
+	t := table{head: []string{"DAY", "HOST", "TASK", "PROVIDER", "MODEL", "CALLS", "FAILED", "INPUT TOKENS", "CACHED INPUT", "OUTPUT TOKENS", "COST"}}
 	for _, r := range report {
-		model := r.Model
-		if r.Provider != "" {
-			model = r.Provider + " " + r.Model
-		}
-		t.add(orDash(r.Day), orDash(r.Host), orDash(r.Task), orDash(model), fmt.Sprint(r.Calls), fmt.Sprint(r.Failed),
-			tokens(r.Input), tokens(r.CachedInput), tokens(r.Output), costs(r.Costs))
+		t.add(orDash(r.Day), orDash(r.Host), orDash(r.Task), orDash(r.Provider), orDash(r.Model), fmt.Sprint(r.Calls), fmt.Sprint(r.Failed),
+			tokens(r.Input, r.Calls), tokens(r.CachedInput, r.Calls), tokens(r.Output, r.Calls), costs(r.Costs))
 	}
 	t.drop("-")
 	t.print(p.out, "nothing was used")
 }
 
-// tokens says how many calls a sum does not cover.
-func tokens(s usage.Sum) string {
-	if s.Unknown > 0 {
+// tokens says how many of the calls a sum does not cover: none known is not
+// zero.
+func tokens(s usage.Sum, calls int64) string {
+	switch {
+	case s.Unknown > 0 && s.Unknown >= calls:
+		return "unknown"
+	case s.Unknown > 0:
 		return fmt.Sprintf("%d (+%s unknown)", s.Total, count(int(s.Unknown), "call"))
 	}
 	return fmt.Sprint(s.Total)
@@ -114,7 +115,7 @@ func (p *program) priceList() *cobra.Command {
 		if p.json {
 			return p.printJSON(rows(list.Prices))
 		}
-		t := table{head: []string{"PROVIDER", "MODEL", "CURRENCY", "INPUT", "CACHED", "CACHE WRITE", "OUTPUT"}}
+		t := table{head: []string{"PROVIDER", "MODEL", "CURRENCY", "INPUT/1M", "CACHED INPUT/1M", "CACHE WRITE/1M", "OUTPUT/1M"}}
 		for _, r := range list.Prices {
 			t.add(r.Provider, r.Model, r.Currency, money(r.Input), money(r.CachedInput), money(r.CacheWrite), money(r.Output))
 		}
@@ -126,7 +127,11 @@ func (p *program) priceList() *cobra.Command {
 func (p *program) priceSet() *cobra.Command {
 	var price usage.Price
 	var input, cached, write, output float64
-	c := p.operatorCommand("set PROVIDER MODEL", "set what a million tokens of a model cost; MODEL may end in *", arguments("a provider", "a model"), func(cl *client, args []string) error {
+	var c *cobra.Command
+	c = p.operatorCommand("set PROVIDER MODEL", "set what a million tokens of a model cost; MODEL may end in *", arguments("a provider", "a model"), func(cl *client, args []string) error {
+		if !anyChanged(c, "input", "cached-input", "cache-write", "output") {
+			return usageError("say what a million tokens cost, such as --input 3 --output 15, or --input 0 for none; see: %s --help", c.CommandPath())
+		}
 		price.Provider, price.Model = args[0], args[1]
 		for to, amount := range map[*int64]float64{&price.Input: input, &price.CachedInput: cached, &price.CacheWrite: write, &price.Output: output} {
 			if !(amount >= 0 && amount <= 1e9) {
@@ -150,6 +155,10 @@ func (p *program) priceSet() *cobra.Command {
 	f.Float64Var(&write, "cache-write", 0, "`PRICE` of a million tokens written to the provider's cache")
 	f.Float64Var(&output, "output", 0, "`PRICE` of a million output tokens")
 	return c
+}
+
+func anyChanged(c *cobra.Command, flags ...string) bool {
+	return slices.ContainsFunc(flags, c.Flags().Changed)
 }
 
 func (p *program) priceDelete() *cobra.Command {

@@ -59,6 +59,9 @@ func (p *program) follow(cl *client, id string) error {
 		if broken++; !cut || p.ctx.Err() != nil || broken > maxBroken {
 			return err
 		}
+		if broken == 1 {
+			p.notef("the watch was cut; it goes on as soon as the server answers\n")
+		}
 		pause(p.ctx, time.Second)
 	}
 	if last.State != "succeeded" {

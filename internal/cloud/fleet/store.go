@@ -12,6 +12,7 @@ import (
 // Named failures of the fleet.
 var (
 	ErrEnrolToken   = fault.New(fault.Unauthenticated, "enrol_token_invalid", "the enrolment token is unknown, used, revoked or expired; ask an operator for a new one (interlock host token create)")
+	ErrNoEnrolToken = fault.New(fault.NotFound, "enrol_token_not_found", "there is no such unused enrolment token; list them with: interlock host token list")
 	ErrCredential   = fault.New(fault.Unauthenticated, "host_unauthorized", "the host credential is not valid; enroll this host again with a new token")
 	ErrHostRevoked  = fault.New(fault.Unauthenticated, "host_revoked", "this host was revoked by an operator; enroll it again with a new token if that was a mistake")
 	ErrHostNotFound = fault.New(fault.NotFound, "host_not_found", "there is no such host; list them with: interlock host list")
@@ -53,7 +54,7 @@ type Seen struct {
 type Store interface {
 	CreateEnrolToken(ctx context.Context, t EnrolToken, f audit.Fact) error
 	EnrolTokens(ctx context.Context, t tenant.ID) ([]EnrolToken, error) // newest first
-	// RevokeEnrolToken makes an unused token useless; ErrEnrolToken if there is none.
+	// RevokeEnrolToken makes an unused token useless; ErrNoEnrolToken if there is none.
 	RevokeEnrolToken(ctx context.Context, t tenant.ID, id string, at time.Time, f audit.Fact) error
 
 	// Enroll uses up the token and stores the host and its first credential,

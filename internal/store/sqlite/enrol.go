@@ -69,7 +69,7 @@ func (s *Store) RevokeEnrolToken(ctx context.Context, of tenant.ID, id string, a
 			return err
 		}
 		if !ok {
-			return fleet.ErrEnrolToken
+			return fleet.ErrNoEnrolToken
 		}
 		return t.seal(of, f)
 	}))

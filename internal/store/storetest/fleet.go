@@ -113,8 +113,8 @@ var fleetCases = []testcase{
 		wrong.Hash[0] ^= 1
 		revoked := w.token()
 		w.ok(w.RevokeEnrolToken(w.ctx, tenant.Default, revoked.ID, w.Now(), w.fact("enrol_token.revoke")))
-		w.fails(w.RevokeEnrolToken(w.ctx, tenant.Default, revoked.ID, w.Now(), w.unkept("again")), fleet.ErrEnrolToken)
-		w.fails(w.RevokeEnrolToken(w.ctx, "another", good.ID, w.Now(), w.unkept("not theirs")), fleet.ErrEnrolToken)
+		w.fails(w.RevokeEnrolToken(w.ctx, tenant.Default, revoked.ID, w.Now(), w.unkept("again")), fleet.ErrNoEnrolToken)
+		w.fails(w.RevokeEnrolToken(w.ctx, "another", good.ID, w.Now(), w.unkept("not theirs")), fleet.ErrNoEnrolToken)
 		for _, e := range []fleet.EnrolToken{unknown, wrong, revoked} {
 			_, err := w.Enroll(w.ctx, w.enrolment(e, "k"), w.unkept("host.enroll"))
 			w.fails(err, fleet.ErrEnrolToken)
