@@ -25,7 +25,6 @@ func TestADatabaseThatCantBeServedIsRefusedInOneSentence(t *testing.T) {
 	}{
 		"the folder does not exist": {func(f string) string { return filepath.Join(f, "none", "db") }, store.ErrPlace},
 		"the folder is a file":      {func(f string) string { return filepath.Join(write(t, f, "file", ""), "db") }, store.ErrPlace},
-		"the file is a folder":      {func(f string) string { return f }, store.ErrPlace},
 		"there is no path":          {func(string) string { return "" }, store.ErrPlace},
 		"the file is something else": {func(f string) string {
 			return write(t, f, "db", "this is a letter to my aunt, and longer than a header of SQLite: "+f)
