@@ -69,8 +69,12 @@ func (s *Service) Heartbeat(ctx context.Context, h fleet.Host, held []Held) ([]R
 
 // Limits of events.
 const (
-	MaxEvents    = 256                 // in one call
-	maxEventText = policy.MaxNameBytes // of each word in an event, one of which is a policy's revision
+	MaxEvents = 256 // in one call
+	// MaxAttemptEvents is how many events one attempt may have: ten times the
+	// steps that the longest task may ask for. Events outlive their task, so
+	// a host must not be able to fill the disk with them.
+	MaxAttemptEvents = 10_000
+	maxEventText     = policy.MaxNameBytes // of each word in an event, one of which is a policy's revision
 )
 
 // The kinds of event.
@@ -81,7 +85,7 @@ const (
 
 // AppendEvents stores what happened in an attempt and returns the next Seq
 // that is expected; repeats are taken once. ErrStaleAttempt, ErrLeaseLost,
-// ErrNotFound, fault Conflict "events_gap", fault Invalid.
+// ErrNotFound, ErrEventsFull, fault Conflict "events_gap", fault Invalid.
 func (s *Service) AppendEvents(ctx context.Context, f Fence, events []Event) (next int, cancel bool, err error) {
 	if err := checkEvents(events); err != nil {
 		return 0, false, err
@@ -106,7 +110,13 @@ func checkEvents(events []Event) error {
 			wrong.Require(len(v) <= maxEventText && printable(v), "event %d: %s is longer than %d bytes or not printable", i, name, maxEventText)
 		}
 	}
-	return wrong.Refuse("invalid_events", "the events")
+	if err := wrong.Refuse("invalid_events", "the events"); err != nil {
+		return err
+	}
+	if events[len(events)-1].Seq >= MaxAttemptEvents {
+		return ErrEventsFull
+	}
+	return nil
 }
 
 // Release gives an attempt back unfinished: queued again, or ended by the

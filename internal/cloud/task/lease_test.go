@@ -401,3 +401,28 @@ func TestTheLongestRevisionOfAPolicyFitsAnEvent(t *testing.T) {
 		}
 	})
 }
+
+// A host can't fill the disk with the events of one attempt.
+func TestAnAttemptHasSoManyEventsAndNoMore(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		w.submit()
+		f := w.run(h)
+		for seq := 0; seq < task.MaxAttemptEvents; {
+			batch := make([]task.Event, min(task.MaxEvents, task.MaxAttemptEvents-seq))
+			for i := range batch {
+				batch[i] = task.Event{Kind: task.EventStep, Seq: seq, StepIndex: -1}
+				seq++
+			}
+			if next, _, err := w.AppendEvents(t.Context(), f, batch); err != nil || next != seq {
+				t.Fatalf("event %d: next %d, %v", seq, next, err)
+			}
+		}
+		_, _, err := w.AppendEvents(t.Context(), f, []task.Event{{Kind: task.EventStep, Seq: task.MaxAttemptEvents, StepIndex: -1}})
+		w.wantError("one more", err, task.ErrEventsFull)
+		if fault.Of(err).Retryable {
+			t.Error("the refusal asks for a repeat")
+		}
+		w.finish(f, task.Result{State: "succeeded"})
+	})
+}

@@ -19,6 +19,7 @@ var (
 	ErrTerminal          = fault.New(fault.Conflict, "task_terminal", "the task has already ended")
 	ErrNotTerminal       = fault.New(fault.Conflict, "task_not_terminal", "the task has not ended yet; cancel it first or wait")
 	ErrKeyReused         = fault.New(fault.Conflict, "idempotency_conflict", "that idempotency key was used before with another request; use a new key")
+	ErrEventsFull        = fault.New(fault.Exhausted, "events_full", "this attempt has as many events as one may have; end it")
 	ErrCancelled         = fault.New(fault.Conflict, "cancelled", "the task is being cancelled: stop at the next step boundary and report it cancelled")
 )
 
