@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +16,7 @@ import (
 	"interlock/internal/cloud/decision"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
+	"interlock/internal/fault"
 	"interlock/internal/secret"
 	"interlock/internal/serve"
 	"interlock/internal/tenant"
@@ -111,6 +113,8 @@ func (g guarded) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	})
 }
 
+var errQuery = fault.New(fault.Invalid, "invalid_request", "the query is malformed; percent-encode its values")
+
 // admit returns r with its operator on the context.
 func (d *Door) admit(r *http.Request) (*http.Request, error) {
 	bearer, err := serve.Bearer(r)
@@ -123,6 +127,9 @@ func (d *Door) admit(r *http.Request) (*http.Request, error) {
 	}
 	by := audit.ByToken(token.ID)
 	serve.SetCaller(r.Context(), by)
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else what it can't read would be left out, a filter too
+		return r, errQuery
+	}
 	if r.ContentLength > maxBody {
 		return r, serve.TooLarge(maxBody)
 	}

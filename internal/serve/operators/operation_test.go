@@ -161,6 +161,8 @@ func TestARequestThatCannotBeRightIsRefusedWithOneSentence(t *testing.T) {
 		{"a body over the limit", "POST", tasks, `{"goal":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "body_too_large", "bytes"},
 		{"an unknown query", "GET", tasks + "?stat=queued", "", nil, 400, "invalid_request", "query.stat"},
 		{"an unknown state", "GET", tasks + "?state=asleep", "", nil, 400, "invalid_request", "query.state"},
+		{"a filter that can't be read", "GET", tasks + "?state=;", "", nil, 400, "invalid_request", "query"},
+		{"a filter with a broken escape", "GET", tasks + "?label=a%3Db%zz", "", nil, 400, "invalid_request", "query"},
 		{"a limit of none", "GET", tasks + "?limit=0", "", nil, 400, "invalid_request", "query.limit"},
 		{"a limit beyond the page", "GET", tasks + "?limit=201", "", nil, 400, "invalid_request", "query.limit"},
 		{"a label without a value", "GET", tasks + "?label=x", "", nil, 400, "invalid_request", "name=value"},
