@@ -5,6 +5,7 @@ import (
 
 	"interlock/internal/hostapi"
 	"interlock/internal/runner"
+	"interlock/internal/sleep"
 )
 
 // Permit gives leave for one action or wait. It blocks until the control plane
@@ -53,8 +54,8 @@ func (a *attempt) freshen(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil || !repeatable(err) {
 			return err
 		}
-		if !sleep(ctx, pause.next(err)) {
-			return context.Cause(ctx)
+		if err := sleep.For(ctx, pause.next(err)); err != nil {
+			return err
 		}
 	}
 }

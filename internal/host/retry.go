@@ -8,6 +8,7 @@ import (
 
 	"interlock/internal/fault"
 	"interlock/internal/llm"
+	"interlock/internal/sleep"
 )
 
 // The bounds of the wait between two tries.
@@ -89,20 +90,8 @@ func (c *client) persist(ctx context.Context, cl call, out any, again func(error
 		if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait {
 			return err
 		}
-		if !sleep(ctx, wait) {
-			return context.Cause(ctx)
+		if err := sleep.For(ctx, wait); err != nil {
+			return err
 		}
-	}
-}
-
-// sleep waits for d and reports whether it did; false means that ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"interlock/internal/hostapi"
+	"interlock/internal/sleep"
 )
 
 // rotateLook is how often the wall clock is looked at: a timer of weeks would
@@ -30,7 +31,7 @@ func (h *Host) keepRotating(ctx context.Context) error {
 			wait = pause.next(err)
 			h.log.Warn("rotate the credential; it is tried again", "error", err)
 		}
-		if !sleep(ctx, wait) {
+		if sleep.For(ctx, wait) != nil {
 			return nil
 		}
 	}

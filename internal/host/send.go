@@ -6,6 +6,7 @@ import (
 
 	"interlock/internal/fault"
 	"interlock/internal/hostapi"
+	"interlock/internal/sleep"
 )
 
 // keepSending sends what is in the outbox, oldest first, until each result was
@@ -24,7 +25,7 @@ func (h *Host) keepSending(ctx context.Context) error {
 		case err != nil && final(err):
 			return err // the results stay on disk
 		case err != nil:
-			if !sleep(ctx, pause.next(err)) {
+			if sleep.For(ctx, pause.next(err)) != nil {
 				return nil
 			}
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"interlock/internal/llm"
+	"interlock/internal/sleep"
 )
 
 // The retry policy: at most maxTries exchanges a request, pauses that start
@@ -59,7 +60,8 @@ func (w *Wire) ask(ctx context.Context, message any) (Answer, error) {
 		if f == nil {
 			return a, nil
 		}
-		if !f.again || try == maxTries || !wait(ctx, pause(try, f.retryAfter)) {
+		d := pause(try, f.retryAfter)
+		if !f.again || try == maxTries || !roomFor(ctx, d) || sleep.For(ctx, d) != nil {
 			if ctx.Err() != nil {
 				f = broken(ctx, ctx.Err())
 			}
@@ -85,18 +87,8 @@ func pause(try int, asked time.Duration) time.Duration {
 	return d - rand.N(d/4)
 }
 
-// wait returns false at once where ctx would end before d is over, and as soon
-// as ctx ends.
-func wait(ctx context.Context, d time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
-		return false
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+// roomFor reports whether d is over before ctx's deadline.
+func roomFor(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > d
 }

@@ -10,6 +10,7 @@ import (
 
 	"interlock/internal/device"
 	"interlock/internal/planner"
+	"interlock/internal/sleep"
 )
 
 // freshFor is how old the last look at the screen may be when the device is
@@ -54,8 +55,8 @@ func (a *attempt) perform(ctx context.Context, d decision) (bool, *end) {
 		if e := a.permit(ctx, d, false); e != nil {
 			return false, a.stop(ctx, d, e)
 		}
-		if e := pause(ctx, d.wait); e != nil {
-			return false, a.stop(ctx, d, e)
+		if sleep.For(ctx, d.wait) != nil {
+			return false, a.stop(ctx, d, stopped(ctx))
 		}
 		return true, nil
 	}
@@ -123,16 +124,4 @@ func (a *attempt) act(ctx context.Context, d decision) (bool, *end) {
 		return false, a.turnDown(ctx, d, refuse(device.ErrRefused.Code, "The device refused it: %s.", device.Clean(deviceFault(err).Detail, maxSummaryRunes)))
 	}
 	return false, a.conclude(ctx, d, DeviceFailed, deviceFailed(ctx, err))
-}
-
-// pause waits for d, or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) *end {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return stopped(ctx)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/fault"
 	"interlock/internal/llm"
+	"interlock/internal/sleep"
 	"interlock/internal/usage"
 )
 
@@ -32,7 +33,7 @@ func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency
 			u := llm.AsUnavailable(fenced(ctx, err))
 			u.Usage, u.Provider, u.Model, u.ProviderRequestID = d.Usage, d.Provider, d.Model, d.ProviderRequestID
 			return 0, u
-		case fault.Of(err).Retryable && pause(ctx, 20*time.Millisecond):
+		case fault.Of(err).Retryable && sleep.For(ctx, 20*time.Millisecond) == nil:
 			continue
 		}
 		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("err", err)...)
@@ -48,18 +49,6 @@ func (s *Service) meterFailure(ctx context.Context, f *flight, u *llm.Unavailabl
 	defer cancel()
 	if err := s.store.MeterFailure(ctx, f.entry(u.Usage, u.Provider, u.Model, u.Reason, s.now())); err != nil {
 		s.cfg.Logger.ErrorContext(ctx, "usage of a failed decide not recorded", f.ids("err", err)...)
-	}
-}
-
-// pause waits, and reports whether ctx is still good.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

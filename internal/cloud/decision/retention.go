@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"interlock/internal/llm"
+	"interlock/internal/sleep"
 )
 
 // Sizes of one step of pruning: small, so that decides go on meanwhile.
@@ -60,7 +61,10 @@ func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for decisions past their time: %w", err)
 	}
-	for more := !oldest.IsZero() && oldest.Before(before); more; {
+	if oldest.IsZero() || !oldest.Before(before) {
+		return 0, s.reclaim(ctx)
+	}
+	for {
 		p, err := s.store.Prune(ctx, before, pruneTasks)
 		if err != nil {
 			return removed, fmt.Errorf("prune decisions: %w", err)
@@ -70,11 +74,13 @@ func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 			s.reclaimOwed.Store(true)
 		}
 		s.counts.prunedRows(p.Decisions)
-		if more = p.More; more && !pause(ctx, pruneYield) {
-			return removed, context.Cause(ctx)
+		if !p.More {
+			return removed, s.reclaim(ctx)
+		}
+		if err := sleep.For(ctx, pruneYield); err != nil {
+			return removed, err
 		}
 	}
-	return removed, s.reclaim(ctx)
 }
 
 // reclaim gives back the space of what was removed, unless that was done. What

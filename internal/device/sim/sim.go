@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"interlock/internal/device"
+	"interlock/internal/sleep"
 )
 
 // The apps.
@@ -157,8 +158,8 @@ func (p *Phone) DarkTheme() bool {
 // enter waits for the latency, lets a fault strike, and returns with mu held
 // unless it returns an error.
 func (p *Phone) enter(ctx context.Context, at Moment) error {
-	if err := linger(ctx, p.opts.Latency); err != nil {
-		return err
+	if err := sleep.For(ctx, p.opts.Latency); err != nil {
+		return device.Fail(device.ErrFailed.Because(ctx.Err()), device.No) // nothing was sent
 	}
 	p.mu.Lock()
 	err := p.strike(at)
@@ -171,20 +172,4 @@ func (p *Phone) enter(ctx context.Context, at Moment) error {
 		return device.Fail(device.ErrFailed.Because(ctx.Err()), dispatchedAt(at))
 	}
 	return err
-}
-
-// linger waits for d; nothing has been sent when it gives up.
-func linger(ctx context.Context, d time.Duration) error {
-	if ctx.Err() == nil && d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
-	if ctx.Err() != nil {
-		return device.Fail(device.ErrFailed.Because(ctx.Err()), device.No)
-	}
-	return nil
 }
