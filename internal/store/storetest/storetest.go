@@ -44,7 +44,7 @@ type Harness struct {
 
 // modelRuns is how many runs of sequences go on at the same time, each as long
 // as rapid's flag says.
-const modelRuns = 4
+const modelRuns = 3
 
 // testcase is one promise.
 type testcase struct {
