@@ -37,7 +37,7 @@ type Planner struct {
 	Provider     string        // "": the one whose key is set
 	Transport    string        // "": Direct
 	Model        string        // required with anthropic and openai
-	Timeout      time.Duration // of a whole decision; zero: provider.DefaultTimeout
+	Timeout      time.Duration // of a whole decision; zero: llm.DefaultTimeout
 	BaseURL      string        // "": the vendor's own address
 	ImageMaxEdge int           // pixels; zero: device's default
 	AnthropicKey secret.String

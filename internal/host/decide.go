@@ -12,9 +12,6 @@ import (
 	"interlock/internal/runner"
 )
 
-// defaultDecideTime bounds a decision whose request sets no timeout.
-const defaultDecideTime = 60 * time.Second
-
 // CloudCaller decides at the control plane, with the host's credential in use
 // at the time. It knows no vendor, key or base URL.
 //
@@ -33,7 +30,7 @@ type CloudCaller struct {
 // Decide asks for one decision. Its errors are *llm.Unavailable.
 func (c *CloudCaller) Decide(ctx context.Context, r llm.Request) (llm.Decision, error) {
 	if r.Timeout <= 0 {
-		r.Timeout = defaultDecideTime
+		r.Timeout = llm.DefaultTimeout
 	}
 	if r.Key == "" {
 		r.Key = newKey()

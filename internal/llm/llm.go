@@ -34,6 +34,10 @@ type ToolCaller interface {
 	Decide(ctx context.Context, r Request) (Decision, error)
 }
 
+// DefaultTimeout bounds a decision, with its retries, where nobody says
+// otherwise.
+const DefaultTimeout = 60 * time.Second
+
 // Request is everything that one decision depends on.
 type Request struct {
 	System, User string

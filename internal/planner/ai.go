@@ -10,12 +10,9 @@ import (
 	"interlock/internal/llm"
 )
 
-// DefaultTimeout bounds a decision where Options.Timeout is zero.
-const DefaultTimeout = 60 * time.Second
-
 // Options tune an AI planner. The zero value is useful.
 type Options struct {
-	Timeout time.Duration // of one decision with its retries; zero: DefaultTimeout
+	Timeout time.Duration // of one decision with its retries; zero: llm.DefaultTimeout
 	// SceneBudget is how many characters the screen may take in a prompt;
 	// zero: DefaultSceneBudget.
 	SceneBudget int
@@ -34,7 +31,7 @@ type AI struct {
 // NewAI returns a planner that asks caller.
 func NewAI(caller llm.ToolCaller, opts Options) *AI {
 	if opts.Timeout <= 0 {
-		opts.Timeout = DefaultTimeout
+		opts.Timeout = llm.DefaultTimeout
 	}
 	if opts.SceneBudget <= 0 {
 		opts.SceneBudget = DefaultSceneBudget

@@ -39,7 +39,7 @@ func TestPlanAsksOnceAndReturnsTheCall(t *testing.T) {
 		t.Fatalf("got %+v, %v", p, err)
 	}
 	r := m.asked
-	if r.Key != "t1.2.3" || r.TaskID != "t1" || r.Attempt != 2 || r.Timeout != planner.DefaultTimeout || r.Tools != planner.Tools() || r.Image != nil || r.System != planner.SystemPrompt {
+	if r.Key != "t1.2.3" || r.TaskID != "t1" || r.Attempt != 2 || r.Timeout != llm.DefaultTimeout || r.Tools != planner.Tools() || r.Image != nil || r.System != planner.SystemPrompt {
 		t.Errorf("asked %+v", r)
 	}
 }
@@ -68,7 +68,7 @@ func TestEachPromptHasItsOwnMark(t *testing.T) {
 func TestTheTimeoutIsTheShorterOne(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ option, left, want time.Duration }{
-		{0, 0, planner.DefaultTimeout}, {20 * time.Second, 0, 20 * time.Second},
+		{0, 0, llm.DefaultTimeout}, {20 * time.Second, 0, 20 * time.Second},
 		{20 * time.Second, time.Second, time.Second}, {20 * time.Second, time.Hour, 20 * time.Second},
 	} {
 		m := &model{decision: llm.Decision{Call: call("hide_keyboard", `{}`)}}

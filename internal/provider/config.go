@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"interlock/internal/fault"
+	"interlock/internal/llm"
 	"interlock/internal/secret"
 )
 
@@ -28,9 +29,6 @@ const (
 	DialectPortable Dialect = "portable"
 )
 
-// DefaultTimeout bounds a decision where nobody says otherwise.
-const DefaultTimeout = 60 * time.Second
-
 // Config is how to reach one model. The zero value lacks a Model and, for the
 // vendor's own address, a Key.
 type Config struct {
@@ -42,7 +40,7 @@ type Config struct {
 	Key secret.String
 	// Model is the vendor's name of the model.
 	Model string
-	// Timeout bounds a whole decision with its retries. Zero: DefaultTimeout.
+	// Timeout bounds a whole decision with its retries. Zero: llm.DefaultTimeout.
 	Timeout time.Duration
 	// MaxOutput bounds a reply in tokens. Zero: the client's default.
 	MaxOutput int
@@ -66,7 +64,7 @@ func (c Config) Validate() error {
 	wrong.Require(!c.Key.Empty() || c.BaseURL != "", "set the provider's API key, or a base URL of a server that needs none")
 	wrong.Require(!strings.ContainsFunc(c.Key.Reveal(), oddInKey), "the API key has a space or a character that no key has; copy it again, without its quotes and line end")
 	wrong.Require(modelName.MatchString(c.Model), "set the model's name as the provider spells it")
-	wrong.Require(c.Timeout >= 0 && c.Timeout <= maxTimeout, "set the timeout to at most %s, or to 0 for %s", maxTimeout, DefaultTimeout)
+	wrong.Require(c.Timeout >= 0 && c.Timeout <= maxTimeout, "set the timeout to at most %s, or to 0 for %s", maxTimeout, llm.DefaultTimeout)
 	wrong.Require(c.MaxOutput >= 0, "set the reply's token limit above zero")
 	wrong.Require(slices.Contains([]Dialect{DialectByURL, DialectVendor, DialectPortable}, c.Dialect), "set the dialect to vendor or portable, or leave it out")
 	return wrong.Refuse("invalid_provider_settings", "the provider's settings")

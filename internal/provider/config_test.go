@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"interlock/internal/fault"
+	"interlock/internal/llm"
 	"interlock/internal/secret"
 )
 
@@ -99,7 +100,7 @@ func TestTheDialectFollowsTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if w.Portable() != c.want || w.timeout != DefaultTimeout {
+		if w.Portable() != c.want || w.timeout != llm.DefaultTimeout {
 			t.Errorf("%s: portable %v, timeout %s; want %v, %s", name, w.Portable(), w.timeout, c.want, time.Minute)
 		}
 	}

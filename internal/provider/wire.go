@@ -75,7 +75,7 @@ func NewWire(v Vendor, c Config) (*Wire, error) {
 	w := &Wire{vendor: v, url: url, key: c.Key, model: c.Model, timeout: c.Timeout,
 		portable: c.Dialect == DialectPortable || (c.Dialect == DialectByURL && url != own)}
 	if w.timeout == 0 {
-		w.timeout = DefaultTimeout
+		w.timeout = llm.DefaultTimeout
 	}
 	w.unforced.Store(slices.ContainsFunc(v.Unforceable, func(prefix string) bool { return strings.HasPrefix(c.Model, prefix) }))
 	transport := c.Transport

@@ -18,7 +18,7 @@ import (
 
 // Config sets the proxy and its log. A zero value means its default.
 type Config struct {
-	Timeout    time.Duration // of one decide with its waits and retries, unless the request asks for less; default 60 s
+	Timeout    time.Duration // of one decide with its waits and retries, unless the request asks for less; default llm.DefaultTimeout
 	Retention  time.Duration // how long decisions stay after their task ended; default 30 days
 	PruneEvery time.Duration // how often retention looks; default 1 minute
 	MaxBytes   int64         // byte budget of the log; 0: none
@@ -29,7 +29,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Timeout = cmp.Or(c.Timeout, time.Minute)
+	c.Timeout = cmp.Or(c.Timeout, llm.DefaultTimeout)
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
 	c.PruneEvery = cmp.Or(c.PruneEvery, time.Minute)
 	c.Caps = c.Caps.WithDefaults()
@@ -120,7 +120,7 @@ func (s *Service) Purge(ctx context.Context, t tenant.ID, by string, id task.ID)
 	s.reclaimOwed.Store(true)
 	if err := s.reclaim(ctx); err != nil {
 		// The rows are gone; retention clears what they left.
-		s.cfg.Logger.WarnContext(ctx, "space of purged decisions not given back yet", "err", err)
+		s.cfg.Logger.WarnContext(ctx, "space of purged decisions not given back yet", "error", err)
 		s.counts.pruneFailed()
 	}
 	return p, nil
