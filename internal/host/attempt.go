@@ -278,8 +278,11 @@ func (a *attempt) flush(ctx context.Context) {
 func (a *attempt) release(ctx context.Context, reason string, acted bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer stop()
-	err := a.post(ctx, "release", hostapi.ReleaseRequest{Reason: reason, Acted: acted}, nil)
-	a.log.Info("attempt released", "reason", reason, "acted", acted, "error", err)
+	if err := a.post(ctx, "release", hostapi.ReleaseRequest{Reason: reason, Acted: acted}, nil); err != nil {
+		a.log.Warn("attempt not released; its lease runs out by itself", "reason", reason, "acted", acted, "error", err)
+		return
+	}
+	a.log.Info("attempt released", "reason", reason, "acted", acted)
 }
 
 // post makes one call about this attempt until it is answered for good.

@@ -36,7 +36,7 @@ func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency
 		case fault.Of(err).Retryable && sleep.For(ctx, 20*time.Millisecond) == nil:
 			continue
 		}
-		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("err", err)...)
+		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("error", err)...)
 		return 0, &llm.Unavailable{Reason: llm.StorageFull, Detail: "the decision could not be recorded, so it is not answered; see the control plane's log and its disk", Err: err,
 			Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID}
 	}
@@ -48,7 +48,7 @@ func (s *Service) meterFailure(ctx context.Context, f *flight, u *llm.Unavailabl
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	if err := s.store.MeterFailure(ctx, f.entry(u.Usage, u.Provider, u.Model, u.Reason, s.now())); err != nil {
-		s.cfg.Logger.ErrorContext(ctx, "usage of a failed decide not recorded", f.ids("err", err)...)
+		s.cfg.Logger.ErrorContext(ctx, "usage of a failed decide not recorded", f.ids("error", err)...)
 	}
 }
 

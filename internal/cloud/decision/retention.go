@@ -46,7 +46,7 @@ func (s *Service) retain(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err != nil:
 		s.counts.pruneFailed()
-		s.cfg.Logger.WarnContext(ctx, "decisions past their time not pruned; trying again soon", "pruned", n, "err", err)
+		s.cfg.Logger.WarnContext(ctx, "decisions past their time not pruned; trying again soon", "pruned", n, "error", err)
 	case n > 0:
 		s.cfg.Logger.InfoContext(ctx, "decisions pruned", "decisions", n)
 	}

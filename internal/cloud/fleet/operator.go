@@ -35,7 +35,7 @@ func (s *Service) revoke(ctx context.Context, h Host, by string, detail map[stri
 	s.seen.forget(h.ID)
 	s.cfg.Logger.InfoContext(ctx, "host revoked", "host", h.ID, "by", by)
 	if err := s.work.HostRevoked(context.WithoutCancel(ctx), h); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "leases of a revoked host not ended yet; they run out by themselves", "host", h.ID, "err", err)
+		s.cfg.Logger.WarnContext(ctx, "leases of a revoked host not ended yet; they run out by themselves", "host", h.ID, "error", err)
 	}
 	return nil
 }

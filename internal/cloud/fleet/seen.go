@@ -114,7 +114,7 @@ func (s *Service) writeSeen(ctx context.Context) {
 		return
 	}
 	if err := s.store.RecordSeen(ctx, batch); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "heartbeats not written", "hosts", len(batch), "err", err)
+		s.cfg.Logger.WarnContext(ctx, "heartbeats not written", "hosts", len(batch), "error", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *Service) forgetCredentials(ctx context.Context) {
 	n, err := s.store.DeleteCredentials(ctx, s.now().Add(-forgetAfter))
 	switch {
 	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "retired credentials not removed", "err", err)
+		s.cfg.Logger.WarnContext(ctx, "retired credentials not removed", "error", err)
 	case n > 0:
 		s.cfg.Logger.InfoContext(ctx, "retired credentials removed", "credentials", n)
 	}

@@ -86,7 +86,7 @@ func (s *Service) claim(ctx context.Context) {
 	given, err := s.store.Claim(ctx, s.timing, requests)
 	if err != nil {
 		s.polls.again(rd)
-		s.cfg.Logger.WarnContext(ctx, "no work claimed for waiting hosts; trying again with the next sweep", "hosts", len(requests), "err", err)
+		s.cfg.Logger.WarnContext(ctx, "no work claimed for waiting hosts; trying again with the next sweep", "hosts", len(requests), "error", err)
 		return
 	}
 	taken := map[ID]bool{}
@@ -125,14 +125,14 @@ func (s *Service) sweep(ctx context.Context) {
 	s.polls.woken(s.now())
 	for _, t := range s.polls.wanting() {
 		if err := s.offerQueued(ctx, t); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "queued tasks not offered; trying again with the next sweep", "err", err)
+			s.cfg.Logger.WarnContext(ctx, "queued tasks not offered; trying again with the next sweep", "error", err)
 			return
 		}
 	}
 	next, err := s.store.NextRun(ctx)
 	switch {
 	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "next task's time not read", "err", err)
+		s.cfg.Logger.WarnContext(ctx, "next task's time not read", "error", err)
 	case !next.IsZero():
 		s.polls.wake(next)
 	}

@@ -117,7 +117,7 @@ func (s *Service) giveBack(ctx context.Context, claimed []Task) {
 		s.counts.vanished.Add(1)
 		back, err := s.store.Release(ctx, fenceOf(t), false, "host_vanished")
 		if err != nil {
-			s.cfg.Logger.WarnContext(ctx, "claim of a vanished host not released; its lease runs out by itself", "task", t.ID, "attempt", t.Attempt, "host", t.Host, "err", err)
+			s.cfg.Logger.WarnContext(ctx, "claim of a vanished host not released; its lease runs out by itself", "task", t.ID, "attempt", t.Attempt, "host", t.Host, "error", err)
 			continue
 		}
 		s.changed(changeOf(back))

@@ -40,7 +40,7 @@ func (s *Service) reap(ctx context.Context) {
 		s.settled(reaped)
 		if err != nil {
 			s.counts.reapFailed.Add(1)
-			s.cfg.Logger.WarnContext(ctx, "ended leases not reaped; trying again with the next tick", "err", err)
+			s.cfg.Logger.WarnContext(ctx, "ended leases not reaped; trying again with the next tick", "error", err)
 			return
 		}
 		if len(reaped) < reapPage {
@@ -58,7 +58,7 @@ func (s *Service) settled(reaped []Reaped) {
 	s.counts.reaped.Add(int64(len(reaped)))
 	for _, r := range reaped {
 		s.cfg.Logger.Info("lease or wait ended by the clock", "task", r.Task, "attempt", r.Attempt, "host", r.Host, "state", r.State, "reason", r.Reason)
-		s.changed(Change{Tenant: r.Tenant, Task: r.Task, Attempt: r.Attempt, Host: r.Host, State: r.State, Reason: r.Reason})
+		s.changed(Change(r))
 	}
 	s.polls.wake(s.now())
 }

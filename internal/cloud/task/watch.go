@@ -81,6 +81,9 @@ func (s *Service) follow(ctx context.Context, now Task, pings <-chan struct{}, o
 		case <-pings:
 			latest, err := s.store.Task(ctx, now.Tenant, now.ID)
 			if err != nil {
+				if ctx.Err() == nil {
+					s.cfg.Logger.WarnContext(ctx, "watch of a task ended, since the task could not be read", "task", now.ID, "error", err)
+				}
 				return
 			}
 			now, send = latest, out

@@ -89,6 +89,9 @@ func (v *watching) change(ctx context.Context, t task.Task) error {
 	for v.at.attempt <= t.Attempt {
 		steps, err := v.d.Tasks.Events(ctx, t.Tenant, t.ID, v.at.attempt, v.at.index, MaxPage)
 		if err != nil {
+			if ctx.Err() == nil {
+				v.d.Logger.WarnContext(ctx, "watch of a task ended, since its steps could not be read", serve.KeyRequest, serve.RequestID(ctx), serve.KeyCause, err.Error())
+			}
 			return err
 		}
 		for _, e := range steps {
