@@ -3,6 +3,8 @@ package operators
 import (
 	"net/url"
 	"strconv"
+
+	"interlock/internal/serve"
 )
 
 // Paths of the API. Those that name one thing are built by the functions
@@ -26,7 +28,7 @@ const (
 // KeyHeader carries the idempotency key of a submit or a retry: 1 to 200
 // printable ASCII characters. A repeat with the same key and the same request
 // gets the task that the first one made.
-const KeyHeader = "Idempotency-Key"
+const KeyHeader = serve.KeyHeader
 
 // TaskPath is the path of one task, or of the part of it that verb names:
 // cancel, retry, attempts, events, watch or decisions ("" for the task itself).
