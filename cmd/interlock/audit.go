@@ -40,7 +40,7 @@ func (p *program) auditList() *cobra.Command {
 			}
 			t.add(strconv.FormatInt(e.Seq, 10), when(e.At), e.Actor, e.Action, e.Subject, shorten(detail, 60))
 		}
-		t.print(p.out, "nothing was changed yet")
+		p.print(t, "nothing was changed yet")
 		return nil
 	})
 	c.Flags().IntVar(&limit, "limit", operators.MaxPage, "how many")

@@ -44,7 +44,7 @@ func (p *program) printConfig() error {
 	if p.json {
 		return p.printJSON(lines)
 	}
-	t.print(p.out, "")
+	p.print(t, "")
 	for _, name := range p.settings.unknown {
 		p.notef("note: %s is set in the environment, but is not a setting of this version\n", name)
 	}

@@ -38,7 +38,7 @@ func (p *program) decisionList() *cobra.Command {
 			t.add(strconv.Itoa(d.Attempt), strconv.Itoa(d.StepIndex), d.Tool, shorten(string(d.Arguments), 60), d.Model,
 				d.Usage.Input.String(), d.Usage.Output.String(), strconv.FormatInt(d.LatencyMS, 10)+"ms", when(d.At))
 		}
-		t.print(p.out, "the log holds no decision of this task: it made none, its host decides directly, or they were removed")
+		p.print(t, "the log holds no decision of this task: it made none, its host decides directly, or they were removed")
 		return nil
 	})
 	c.Flags().IntVar(&attempt, "attempt", 0, "only of the attempt with this `NUMBER`")

@@ -33,7 +33,7 @@ func (p *program) hostList() *cobra.Command {
 		for _, h := range list.Hosts {
 			t.add(h.ID, h.Name, h.Status, deviceNames(h.Devices), fmt.Sprint(h.SlotsFree), yesNo(h.Planner.Allowed), when(h.LastSeenAt), h.Version)
 		}
-		t.print(p.out, "there are no hosts; make an enrolment token with: interlock host token create")
+		p.print(t, "there are no hosts; make an enrolment token with: interlock host token create")
 		return nil
 	})
 }
@@ -171,7 +171,7 @@ func (p *program) enrolTokenList() *cobra.Command {
 		for _, k := range list.EnrolTokens {
 			t.add(k.ID, k.State, orDash(k.HostName), when(k.CreatedAt), when(k.ExpiresAt), orDash(k.UsedBy))
 		}
-		t.print(p.out, "there are no enrolment tokens")
+		p.print(t, "there are no enrolment tokens")
 		return nil
 	})
 }

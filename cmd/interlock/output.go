@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -32,8 +31,24 @@ func (p *program) printLine(v any) error {
 	return err
 }
 
-// printf writes for a person.
+// printf writes for a person. What can't be written ends the command at its
+// end: see output.
 func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// output remembers the first write that failed, so that a full disk behind
+// "> file" is no success.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
 
 // done says that a change whose answer holds nothing else has been made.
 func (p *program) done(what, id string) error {
@@ -50,55 +65,11 @@ func (p *program) done(what, id string) error {
 // notef writes progress, which is never part of the output.
 func (p *program) notef(format string, args ...any) { fmt.Fprintf(p.err, format, args...) }
 
-// table is rows for a person, aligned, under a head.
-type table struct {
-	head []string
-	rows [][]string
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
-
-// print writes the table, or the word for having none.
-func (t *table) print(w io.Writer, none string) {
-	if len(t.rows) == 0 {
-		fmt.Fprintln(w, none)
-		return
-	}
-	width := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(printable(cell)))
-		}
-	}
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		var line strings.Builder
-		for i, cell := range row {
-			cell = printable(cell)
-			line.WriteString(cell)
-			line.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
-		}
-		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
-	}
-}
-
 // fields prints name and value pairs, those without a value left out.
 func (p *program) fields(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			p.printf("%-10s %s\n", pairs[i], printable(pairs[i+1]))
-		}
-	}
-}
-
-// drop removes the columns whose every cell is blank.
-func (t *table) drop(blank string) {
-	for i := len(t.head) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != blank }) {
-			continue
-		}
-		t.head = slices.Delete(t.head, i, i+1)
-		for r := range t.rows {
-			t.rows[r] = slices.Delete(t.rows[r], i, i+1)
 		}
 	}
 }

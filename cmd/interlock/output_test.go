@@ -18,7 +18,7 @@ func TestNoControlCharacterReachesTheTerminal(t *testing.T) {
 		var out strings.Builder
 		rows := table{head: []string{"A", "B"}}
 		rows.add(text, "end")
-		rows.print(&out, "none")
+		rows.print(&out, "none", 0)
 		for _, r := range strings.TrimSuffix(out.String(), "\n") {
 			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r)) {
 				t.Fatalf("%q prints as %q", text, out.String())
@@ -37,8 +37,41 @@ func TestColumnsWithoutContentAreDropped(t *testing.T) {
 	rows.add("1", "-", "x")
 	rows.add("22", "-", "-")
 	rows.drop("-")
-	rows.print(&out, "none")
+	rows.print(&out, "none", 0)
 	if want := "A   C\n1   x\n22  -\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestAWideCharacterTakesTwoColumnsAndAMarkNone(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	rows := table{head: []string{"A", "B"}}
+	rows.add("a🚀漢", "x")
+	rows.add("e\u0301", "y")
+	rows.print(&out, "none", 0)
+	if want := "A      B\na🚀漢  x\ne\u0301      y\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestATableWiderThanTheTerminalIsWrittenACellALine(t *testing.T) {
+	t.Parallel()
+	rows := table{head: []string{"TASK", "GOAL"}}
+	rows.add("1", "turn on dark theme")
+	rows.add("2", "")
+	for _, c := range []struct {
+		terminal int
+		want     string
+	}{
+		{0, "TASK  GOAL\n1     turn on dark theme\n2\n"},
+		{24, "TASK  GOAL\n1     turn on dark theme\n2\n"},
+		{23, "TASK  1\nGOAL  turn on dark theme\n\nTASK  2\nGOAL\n"},
+	} {
+		var out strings.Builder
+		rows.print(&out, "none", c.terminal)
+		if out.String() != c.want {
+			t.Errorf("in %d columns: got %q, want %q", c.terminal, out.String(), c.want)
+		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"interlock/internal/fault"
 )
 
 // program is one run of the command line: its streams, its settings and what
@@ -26,7 +28,9 @@ type program struct {
 
 	in          io.Reader
 	out, err    io.Writer
-	outTerminal bool // out is a terminal that shows colours
+	written     *output // what out writes to
+	outTerminal bool    // out is a terminal that shows colours
+	outWidth    int     // of the terminal that out is, in columns; 0: it is none
 	errTerminal bool
 	environ     []string
 
@@ -36,8 +40,9 @@ type program struct {
 }
 
 func newProgram() *program {
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), settings: &settings{}, drain: &drain{}}
+	p := &program{in: os.Stdin, written: &output{Writer: os.Stdout}, err: os.Stderr, environ: os.Environ(), settings: &settings{}, drain: &drain{}}
 	p.outTerminal, p.errTerminal = showsColour(os.Stdout), showsColour(os.Stderr)
+	p.out, p.outWidth = p.written, columns(os.Stdout)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	return p
 }
@@ -114,6 +119,9 @@ func (p *program) execute(args []string) (code int) {
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	err := root.ExecuteContext(p.ctx)
+	if err == nil && p.written.err != nil {
+		err = fault.New(fault.Conflict, "output", "the output can't be written; check where it goes, and whether that disk is full").Because(p.written.err)
+	}
 	if err == nil && !interrupted(p.ctx) {
 		return exitOK
 	}

@@ -140,7 +140,7 @@ func serves(h operators.Host, d operators.HostDevice, want operators.Selector) b
 func (p *program) submitted(cl *client, reply operators.SubmitReply, watch bool) error {
 	if watch {
 		p.notef("task %s is %s\n", reply.Task.ID, reply.Task.State)
-		return p.follow(cl, reply.Task.ID)
+		return p.watch(cl, reply.Task.ID)
 	}
 	if p.json {
 		return p.printJSON(reply.Task)

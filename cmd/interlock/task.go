@@ -47,7 +47,7 @@ func (p *program) taskList() *cobra.Command {
 		for _, k := range tasks {
 			t.add(k.ID, k.State, orDash(k.Reason), strconv.Itoa(k.Attempt), orDash(k.DeviceID), when(k.CreatedAt), shorten(k.Goal, 50))
 		}
-		t.print(p.out, "there are no tasks")
+		p.print(t, "there are no tasks")
 		return nil
 	})
 	c.Flags().StringSliceVar(&states, "state", nil, "only tasks in this `STATE`, repeatable")
@@ -83,7 +83,7 @@ func (p *program) taskShow() *cobra.Command {
 			t.add(strconv.Itoa(a.Number), a.HostID, a.DeviceID, when(a.ClaimedAt), when(a.EndedAt), orDash(a.End), orDash(a.Reason), strconv.Itoa(a.Decisions))
 		}
 		p.printf("\n")
-		t.print(p.out, "no host has claimed it yet")
+		p.print(t, "no host has claimed it yet")
 		return nil
 	})
 }
@@ -235,7 +235,7 @@ func (p *program) taskEvents() *cobra.Command {
 			t.add(strconv.Itoa(e.Seq), e.Kind, strconv.Itoa(e.Step), orDash(e.Tool), orDash(e.Effect), orDash(e.Rule), orDash(e.Outcome),
 				(time.Duration(e.DurationMS) * time.Millisecond).String(), index, when(e.At))
 		}
-		t.print(p.out, "nothing has happened in it")
+		p.print(t, "nothing has happened in it")
 		return nil
 	})
 	c.Flags().IntVar(&attempt, "attempt", 0, "`NUMBER` of the attempt (0: the latest)")

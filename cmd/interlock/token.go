@@ -23,7 +23,7 @@ func (p *program) tokenList() *cobra.Command {
 		for _, k := range list.Tokens {
 			t.add(k.ID, k.Name, when(k.CreatedAt), when(k.RevokedAt))
 		}
-		t.print(p.out, "there are no API tokens")
+		p.print(t, "there are no API tokens")
 		return nil
 	})
 }

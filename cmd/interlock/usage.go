@@ -72,7 +72,7 @@ func (p *program) printUsage(report []operators.UsageRow) {
 			tokens(r.Input, r.Calls), tokens(r.CachedInput, r.Calls), tokens(r.Output, r.Calls), costs(r.Costs))
 	}
 	t.drop("-")
-	t.print(p.out, "nothing was used")
+	p.print(t, "nothing was used")
 }
 
 // tokens says how many of the calls a sum does not cover: none known is not
@@ -119,7 +119,7 @@ func (p *program) priceList() *cobra.Command {
 		for _, r := range list.Prices {
 			t.add(r.Provider, r.Model, r.Currency, money(r.Input), money(r.CachedInput), money(r.CacheWrite), money(r.Output))
 		}
-		t.print(p.out, "there are no prices; set one with: interlock usage price set PROVIDER MODEL --input 3 --output 15")
+		p.print(t, "there are no prices; set one with: interlock usage price set PROVIDER MODEL --input 3 --output 15")
 		return nil
 	})
 }

@@ -14,8 +14,17 @@ import (
 
 func (p *program) taskWatch() *cobra.Command {
 	return p.operatorCommand("watch TASK", "follow a task until it has ended; exit code 1 if it did not succeed", arguments("the task's id"), func(cl *client, args []string) error {
-		return p.follow(cl, args[0])
+		return p.watch(cl, args[0])
 	})
+}
+
+// watch follows a task for somebody who may stop looking.
+func (p *program) watch(cl *client, id string) error {
+	err := p.follow(cl, id)
+	if interrupted(p.ctx) {
+		p.notef("the task goes on; stop it with: interlock task cancel %s\n", printable(id))
+	}
+	return err
 }
 
 // watchLine is one line of "interlock task watch --json".
