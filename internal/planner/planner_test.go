@@ -15,6 +15,7 @@ import (
 	"interlock/internal/llm"
 	"interlock/internal/planner"
 	"interlock/internal/policy"
+	"interlock/internal/tool"
 )
 
 // model answers every request in one way and keeps the last.
@@ -177,6 +178,17 @@ func TestTools(t *testing.T) {
 	}
 	if _, err := planner.ReadArguments(call("tap", `{"ref":"e1","why":"x"}`)); err == nil {
 		t.Error("an unknown argument was read")
+	}
+}
+
+// R-PLAN-12: the device tools are published with the program, so they are
+// checked with it.
+func TestEveryProviderTakesTheTools(t *testing.T) {
+	t.Parallel()
+	for _, p := range tool.Lint(planner.Tools().Specs()) {
+		if p.Severity == tool.Refused {
+			t.Error(p)
+		}
 	}
 }
 
