@@ -163,6 +163,3 @@ type Usage struct {
 	Output      Count `json:"output_tokens"`
 	Reasoning   Count `json:"reasoning_tokens"`
 }
-
-// Reported reports whether the provider gave any count at all.
-func (u Usage) Reported() bool { return u != Usage{} }

@@ -256,7 +256,7 @@ func TestBudgets(t *testing.T) {
 			return p, err
 		})
 		w.ends(got, runner.BudgetExhausted, "tokens")
-		if len(w.seen) != 1 || got.Usage.Reported() || got.Unmetered != 1 {
+		if len(w.seen) != 1 || got.Usage != (llm.Usage{}) || got.Unmetered != 1 {
 			t.Errorf("%d decisions, %+v", len(w.seen), got)
 		}
 	})

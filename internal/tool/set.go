@@ -61,9 +61,6 @@ func NewSet(specs []Spec) (*Set, error) {
 // Specs returns the specs in the order given. The caller must not change them.
 func (s *Set) Specs() []Spec { return s.specs }
 
-// Offers reports whether the set has a tool of that name.
-func (s *Set) Offers(name string) bool { return s.schemas[name] != nil }
-
 // Check decodes raw strictly and validates it against the named tool's schema.
 // It returns ErrUnknown or an error that wraps ErrArguments, also for arguments
 // that would take too much work to check.

@@ -120,29 +120,6 @@ func (s *Service) Hosts(ctx context.Context, t tenant.ID) ([]Host, error) {
 	return hs, err
 }
 
-// Offer is one device of the fleet beside its host.
-type Offer struct {
-	Device
-	Host   HostID
-	Name   string // the host's
-	Status Status // the host's
-}
-
-// Devices returns every device that a host of the tenant offers, but for
-// those of revoked hosts.
-func (s *Service) Devices(ctx context.Context, t tenant.ID) ([]Offer, error) {
-	hs, err := s.Hosts(ctx, t)
-	var out []Offer
-	for _, h := range hs {
-		if status := s.Status(h); status != Revoked {
-			for _, d := range h.Devices {
-				out = append(out, Offer{Device: d, Host: h.ID, Name: h.Name, Status: status})
-			}
-		}
-	}
-	return out, err
-}
-
 // Status judges a host by this server's clock: revoked, then lost and suspect
 // by when it was last seen, then draining.
 func (s *Service) Status(h Host) Status {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"time"
 )
 
 // Fault is how one call goes wrong.
@@ -43,20 +42,6 @@ func Swallow(s *Server, _ http.ResponseWriter, r *http.Request, _ http.Handler) 
 	}
 }
 
-// Late carries the call out at once and answers after d.
-func Late(d time.Duration) Fault {
-	return func(s *Server, w http.ResponseWriter, r *http.Request, handle http.Handler) {
-		answer := httptest.NewRecorder()
-		handle.ServeHTTP(answer, r)
-		select {
-		case <-time.After(d):
-			copyAnswer(w, answer)
-		case <-r.Context().Done():
-		case <-s.closed:
-		}
-	}
-}
-
 // Page answers with a proxy's page instead of carrying the call out.
 func Page(status int) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
@@ -78,14 +63,6 @@ func Answer(body string) Fault {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, body)
 	}
-}
-
-func copyAnswer(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(answer.Code)
-	w.Write(answer.Body.Bytes())
 }
 
 // Inject makes the next n calls of a verb go wrong: "enroll", "rotate",

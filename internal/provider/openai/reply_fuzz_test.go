@@ -35,7 +35,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		var object map[string]any
-		if !tools.Offers(d.Call.Tool) || json.Unmarshal(d.Call.Arguments, &object) != nil || reply.Stop != llm.StopOther || len(reply.Calls) != 1 {
+		if _, err := tools.Check(d.Call.Tool, d.Call.Arguments); err != nil || json.Unmarshal(d.Call.Arguments, &object) != nil || reply.Stop != llm.StopOther || len(reply.Calls) != 1 {
 			t.Fatalf("accepted %+v of %+v", d, reply)
 		}
 	})

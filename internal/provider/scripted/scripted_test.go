@@ -86,7 +86,7 @@ func TestAScriptSaysThatItIsNoModel(t *testing.T) {
 	t.Parallel()
 	s := load(t, script)
 	d, err := s.Decide(t.Context(), llm.Request{User: "[e2] switch \"Dark theme\" clickable\n", Tools: offered(t)})
-	if err != nil || d.Provider != "scripted" || d.Model != "scripted (no model)" || d.Usage.Reported() {
+	if err != nil || d.Provider != "scripted" || d.Model != "scripted (no model)" || d.Usage != (llm.Usage{}) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	var u *llm.Unavailable
