@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -65,7 +66,7 @@ func (p *program) client() (*client, error) {
 	if token.Empty() {
 		name := filepath.Join(s.stateDir, "token")
 		if _, err := os.Stat(name); err != nil {
-			return nil, fault.New(fault.Unauthenticated, "token_missing", "no API token: set INTERLOCK_TOKEN, or INTERLOCK_TOKEN_FILE to a file of mode 0600 (the server shows the first token at its first start)").Because(err)
+			return nil, tokenMissing(s.unknown).Because(err)
 		}
 		value, err := readSecret(name)
 		if err != nil {
@@ -74,6 +75,15 @@ func (p *program) client() (*client, error) {
 		token = secret.New(value)
 	}
 	return newClient(s.serverURL, s.caFile, token)
+}
+
+// tokenMissing also names the variables that may be the token's misspelt.
+func tokenMissing(unknown []string) *fault.Error {
+	sentence := "no API token: set INTERLOCK_TOKEN, or INTERLOCK_TOKEN_FILE to a file of mode 0600 (the server shows the first token at its first start)"
+	if len(unknown) > 0 {
+		sentence += "; set, but not a setting: " + strings.Join(unknown, ", ")
+	}
+	return fault.New(fault.Unauthenticated, "token_missing", "%s", sentence)
 }
 
 // newClient checks that the token would not cross a network in the clear.

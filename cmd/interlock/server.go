@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,9 +55,23 @@ func (p *program) runServer() error {
 	if provider == "" || !s.planner.Enabled {
 		config.Logger.Warn("no provider is set up, so every decide is answered planner_not_configured; set a provider's key and AI_PLANNER_MODEL if hosts are to decide through this server")
 	}
+	if inTheClear(config) {
+		config.Logger.Warn("the server listens beyond this machine without TLS, and hosts and operators send no credential over plain http; set INTERLOCK_TLS_CERT and INTERLOCK_TLS_KEY, or put a proxy with a certificate in front")
+	}
 	config.Logger.Info("server is running", "operators", server.OperatorsURL(), "hosts", server.HostsURL(),
 		"database", config.Database, "provider", provider, "version", version)
 	return p.serve(server)
+}
+
+// inTheClear reports whether others can reach a door that speaks plain http.
+func inTheClear(c app.ServerConfig) bool {
+	if c.TLSCert != "" {
+		return false
+	}
+	return slices.ContainsFunc([]string{c.Listen, c.ListenHosts, c.ListenOperators}, func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err == nil && !loopback(host)
+	})
 }
 
 // serve runs the server until the first signal has drained it. The second
