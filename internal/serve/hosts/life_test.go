@@ -12,6 +12,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
+	"interlock/internal/runner"
 	"interlock/internal/secret"
 	"interlock/internal/serve"
 	"interlock/internal/tenant"
@@ -70,6 +71,28 @@ func TestAHostEnrollsClaimsDecidesReportsAndEndsATask(t *testing.T) {
 	result.State = "stuck"
 	if p := a.refused(path("result"), result); p.Status != 409 || p.Code != "already_terminal_different" || p.Retryable {
 		t.Errorf("another result for the same attempt: got %+v, want a final 409", p)
+	}
+}
+
+// R-RUN-1: what a runner calls its ends is what a host may report, but for a
+// lost lease, of which nothing is reported.
+func TestEveryEndOfARunnerCanBeReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usage.Caps{})
+	a := w.enroll("owner")
+	for end, want := range map[runner.State]string{
+		runner.Succeeded: "succeeded", runner.Cancelled: "cancelled", runner.Infeasible: "failed", runner.Failed: "failed", runner.Stuck: "failed",
+		runner.BudgetExhausted: "failed", runner.Unverified: "failed", runner.DeviceLost: "failed", runner.Indeterminate: "failed",
+	} {
+		as := a.take()
+		path := hostapi.TaskPath(as.TaskID, as.Attempt, "result")
+		if p := a.refused(path, hostapi.ResultRequest{State: string(runner.LeaseLost), Acted: true}); p.Code != "invalid_result" {
+			t.Errorf("a lost lease: got %+v, want it refused", p)
+		}
+		var reply hostapi.ResultReply
+		if a.must(path, hostapi.ResultRequest{State: string(end), Acted: true}, &reply); reply.TaskState != want {
+			t.Errorf("%s ended the task as %s, want %s", end, reply.TaskState, want)
+		}
 	}
 }
 
