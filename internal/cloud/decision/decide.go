@@ -118,6 +118,9 @@ func (s *Service) permit(ctx context.Context, st Standing) error {
 	case caps.TokensPerTask > 0 && st.Tokens >= caps.TokensPerTask:
 		return &llm.Unavailable{Reason: llm.BudgetExhausted, Detail: fmt.Sprintf("this task has used its %d tokens", caps.TokensPerTask)}
 	}
+	if err := s.recordable(); err != nil {
+		return err
+	}
 	return s.roomInLog(ctx)
 }
 

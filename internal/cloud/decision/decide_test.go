@@ -483,6 +483,11 @@ func TestADecisionThatIsNotRecordedIsNotAnswered(t *testing.T) {
 	if !strings.Contains(w.log.String(), "disk I/O error") {
 		t.Error("the cause is not in the log")
 	}
+	_, err = w.decide(f, "k")
+	if u := wantReason(t, "a decide right after it", err, llm.StorageFull); u.RetryAfter <= 0 || w.model.calls.Load() != 1 {
+		t.Errorf("got %+v after %d provider calls, want a wait and no call that would be lost as well", u, w.model.calls.Load())
+	}
+	w.clock.advance(5 * time.Second)
 	store.fails, store.err = 3, fault.New(fault.Exhausted, "store_busy", "busy").Retry(0)
 	if d := w.mustDecide(f, "k2"); d.StepIndex != 0 {
 		t.Errorf("after a busy store: index %d", d.StepIndex)
@@ -490,6 +495,23 @@ func TestADecisionThatIsNotRecordedIsNotAnswered(t *testing.T) {
 	if n := w.model.calls.Load(); n != 2 {
 		t.Errorf("%d provider calls: a busy store was paid for twice", n)
 	}
+}
+
+// A full disk is not waited for: the host would take the wait for a timeout.
+func TestADecisionThatFindsTheDiskFullIsGivenUpAtOnce(t *testing.T) {
+	t.Parallel()
+	store := &broken{err: fault.New(fault.Unavailable, "storage_full", "full").Retry(0), fails: 1}
+	w := newWorld(t, func(s *settings) {
+		s.wrap = func(inner decision.Store) decision.Store { store.Store = inner; return store }
+	})
+	f := w.attempt()
+	_, err := w.decide(f, "k")
+	wantReason(t, "a decision on a full disk", err, llm.StorageFull)
+	w.clock.advance(5 * time.Second)
+	if d := w.mustDecide(f, "k"); d.StepIndex != 0 {
+		t.Errorf("once there is space: index %d", d.StepIndex)
+	}
+	w.wantGapless(f.Task, 1)
 }
 
 // R-CLOUD-5

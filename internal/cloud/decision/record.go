@@ -16,8 +16,13 @@ import (
 // the decide's own deadline.
 const recordWithin = 10 * time.Second
 
+// unrecordedPause is how long no provider is asked after a decision could not
+// be recorded: each answer is paid for, and the next would be lost as well.
+const unrecordedPause = 5 * time.Second
+
 // record commits the decision with its usage. A store that is busy is asked
-// again, which is safe: the key has one row at most.
+// again, which is safe: the key has one row at most. A full disk is not: it
+// stays so for longer than the host waits.
 func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency time.Duration) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
@@ -33,13 +38,24 @@ func (s *Service) record(ctx context.Context, f *flight, d llm.Decision, latency
 			u := llm.AsUnavailable(fenced(ctx, err))
 			u.Usage, u.Provider, u.Model, u.ProviderRequestID = d.Usage, d.Provider, d.Model, d.ProviderRequestID
 			return 0, u
-		case fault.Of(err).Retryable && sleep.For(ctx, 20*time.Millisecond) == nil:
+		case fault.Of(err).Retryable && fault.Of(err).Code != string(llm.StorageFull) && sleep.For(ctx, 20*time.Millisecond) == nil:
 			continue
 		}
+		s.unrecorded.Store(s.now().UnixNano())
 		s.cfg.Logger.ErrorContext(ctx, "decision not recorded, so it is not answered; look at the database and its disk", f.ids("error", err)...)
 		return 0, &llm.Unavailable{Reason: llm.StorageFull, Detail: "the decision could not be recorded, so it is not answered; see the control plane's log and its disk", Err: err,
 			Usage: d.Usage, Provider: d.Provider, Model: d.Model, ProviderRequestID: d.ProviderRequestID}
 	}
+}
+
+// recordable refuses decides for a while after one could not be recorded.
+func (s *Service) recordable() error {
+	since := s.now().Sub(time.Unix(0, s.unrecorded.Load()))
+	if since < 0 || since >= unrecordedPause {
+		return nil
+	}
+	return &llm.Unavailable{Reason: llm.StorageFull, RetryAfter: unrecordedPause - since,
+		Detail: "a decision could not be recorded a moment ago, so none is made; see the control plane's log and its disk"}
 }
 
 // meterFailure adds the call to the usage: what it cost where the provider

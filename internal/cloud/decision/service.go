@@ -62,6 +62,8 @@ type Service struct {
 	counts   counters
 	budget   budget
 
+	unrecorded atomic.Int64 // when a decision could last not be recorded, in Unix nanoseconds
+
 	// reclaimOwed: rows were removed whose space was not given back yet.
 	reclaimOwed atomic.Bool
 
