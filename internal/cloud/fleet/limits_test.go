@@ -8,7 +8,7 @@ import (
 	"interlock/internal/fault"
 )
 
-// R-HOST-1: what a host says of itself is a stranger's word.
+// R-HOST-2: what a host says of itself is a stranger's word.
 func TestHostileNewsIsRefused(t *testing.T) {
 	t.Parallel()
 	phone := Device{ID: "emulator-5554", Kind: "android", Name: "Pixel 9 📱", Labels: map[string]string{"os/version": "17"}}

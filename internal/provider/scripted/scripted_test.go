@@ -81,7 +81,7 @@ func TestTheFirstRuleThatFitsTheScreenMakesTheCall(t *testing.T) {
 	}
 }
 
-// R-PLAN-6, R-PLAN-7: nobody can take a rehearsal for a model's decision.
+// R-PLAN-7: nobody can take a rehearsal for a model's decision.
 func TestAScriptSaysThatItIsNoModel(t *testing.T) {
 	t.Parallel()
 	s := load(t, script)
