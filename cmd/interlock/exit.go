@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"interlock/internal/fault"
@@ -26,8 +25,13 @@ const (
 // errInterrupted is the cause of a run that a signal cancelled.
 var errInterrupted = errors.New("interrupted")
 
-// errReported ends a command with exitFailed whose output has said why already.
-var errReported = errors.New("the output said why")
+// reported ends a command with this exit code whose output has said why
+// already.
+type reported int
+
+func (reported) Error() string { return "the output said why" }
+
+const errReported = reported(exitFailed)
 
 // ourFault is the sentence for what nobody classified.
 const ourFault = "something went wrong on our side; run it again with --log-level debug and report its last lines"
@@ -49,12 +53,9 @@ func verdict(ctx context.Context, err error) (code int, sentence string) {
 	if interrupted(ctx) {
 		return exitInterrupted, "interrupted"
 	}
-	if errors.Is(err, errReported) {
-		return exitFailed, ""
-	}
-	var u *llm.Unavailable
-	if errors.As(err, &u) {
-		return exitOfReason(u.Reason), reasonSentence(u)
+	var said reported
+	if errors.As(err, &said) {
+		return int(said), ""
 	}
 	f := fault.Of(err)
 	if f.Code == "internal" {
@@ -81,6 +82,7 @@ func exitOf(f *fault.Error) int {
 	}
 }
 
+// exitOfReason is the exit code of a task that failed for want of a decision.
 func exitOfReason(r llm.Reason) int {
 	switch r {
 	case llm.StorageFull:
@@ -94,11 +96,4 @@ func exitOfReason(r llm.Reason) int {
 	default:
 		return exitFailed
 	}
-}
-
-func reasonSentence(u *llm.Unavailable) string {
-	if u.Detail == "" {
-		return fmt.Sprintf("there is no decision (%s)", u.Reason)
-	}
-	return fmt.Sprintf("%s (%s)", u.Detail, u.Reason)
 }

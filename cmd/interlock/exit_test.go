@@ -10,6 +10,7 @@ import (
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/fault"
 	"interlock/internal/llm"
+	"interlock/internal/runner"
 	"interlock/internal/store"
 )
 
@@ -37,9 +38,6 @@ func TestEachKindOfFailureHasItsExitCode(t *testing.T) {
 		{"a database of a newer version", store.ErrNewer, exitStorage},
 		{"a folder that can't be written", store.ErrPlace, exitStorage},
 		{"a network disk", store.ErrNetworkDisk, exitStorage},
-		{"a provider that can't be reached", &llm.Unavailable{Reason: llm.Transport}, exitUnavailable},
-		{"a provider that refuses the key", &llm.Unavailable{Reason: llm.Auth}, exitUnauthorised},
-		{"a model that declined", &llm.Unavailable{Reason: llm.Refused}, exitFailed},
 		{"a defect", errors.New("nil map at 0x1234"), exitFailed},
 	}
 	for _, tt := range tests {
@@ -48,6 +46,31 @@ func TestEachKindOfFailureHasItsExitCode(t *testing.T) {
 			code, sentence := verdict(context.Background(), tt.err)
 			if code != tt.want || sentence == "" || strings.Contains(sentence, "0x1234") {
 				t.Errorf("exit code %d (%q), want %d", code, sentence, tt.want)
+			}
+		})
+	}
+}
+
+// The output of a run says why it failed; the exit code says of which kind it
+// was, and nothing is said twice.
+func TestATaskThatFailedHasTheExitCodeOfItsReasonAndNoSecondSentence(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		result runner.Result
+		want   int
+	}{
+		"a provider that can't be reached":   {runner.Result{State: runner.Failed, Reason: llm.Transport.TaskReason()}, exitUnavailable},
+		"a provider that refuses the key":    {runner.Result{State: runner.Failed, Reason: llm.Auth.TaskReason()}, exitUnauthorised},
+		"a host that may not decide":         {runner.Result{State: runner.Failed, Reason: llm.PlannerForbidden.TaskReason()}, exitUnauthorised},
+		"a model that declined":              {runner.Result{State: runner.Failed, Reason: llm.Refused.TaskReason()}, exitFailed},
+		"a device that doesn't answer":       {runner.Result{State: runner.DeviceLost, Reason: "device_lost"}, exitUnavailable},
+		"a proposal that policy turned down": {runner.Result{State: runner.Failed, Reason: "policy_denied"}, exitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, sentence := verdict(context.Background(), resultError(c.result))
+			if code != c.want || sentence != "" {
+				t.Errorf("exit code %d (%q), want %d and no sentence", code, sentence, c.want)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"interlock/internal/app"
-	"interlock/internal/fault"
 	"interlock/internal/llm"
 	"interlock/internal/policy"
 	"interlock/internal/runner"
@@ -40,6 +39,9 @@ func (p *program) runCommand() *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := checkGoal(args[0]); err != nil {
 			return err
+		}
+		if b := t.task.Budgets; b.Steps < 0 || b.WallTime < 0 || b.Tokens < 0 || t.pace < 0 {
+			return usageError("--steps, --wall-time, --tokens and --pace can't be below 0; see: %s --help", c.CommandPath())
 		}
 		if err := p.load(c, forPlanning|forProvider); err != nil {
 			return err
@@ -120,13 +122,10 @@ func resultError(r runner.Result) error {
 		return nil
 	}
 	if reason, ok := llm.OfTask(r.Reason); ok {
-		u := &llm.Unavailable{Reason: reason, Detail: r.Summary}
-		if code := exitOfReason(u.Reason); code != exitFailed {
-			return u
-		}
+		return reported(exitOfReason(reason))
 	}
 	if r.State == runner.DeviceLost {
-		return fault.New(fault.Unavailable, "device_lost", "the device was lost; check its cable and whether it is switched on")
+		return reported(exitUnavailable)
 	}
 	return errReported
 }
