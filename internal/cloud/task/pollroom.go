@@ -1,7 +1,9 @@
 package task
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -262,6 +264,25 @@ type round struct {
 	offers  []offered
 }
 
+// audience is who may serve a task: the tenant, and the selector in a form that
+// can be compared. A backlog has few of them, so a round that looks once at all
+// polls for each stays short.
+type audience struct {
+	tenant       tenant.ID
+	host         fleet.HostID
+	device, kind string
+	labels       string
+}
+
+func audienceOf(t Task) audience {
+	s := t.Spec.Selector
+	a := audience{tenant: t.Tenant, host: s.Host, device: s.Device, kind: s.Kind}
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		a.labels += strconv.Quote(name) + "=" + strconv.Quote(s.Labels[name]) + ","
+	}
+	return a
+}
+
 // breadth is how many hosts a task is offered to after the first did not get it.
 const breadth = 64
 
@@ -283,7 +304,13 @@ func (r *pollRoom) next() round {
 			take(w)
 		}
 	}
+	covered := map[audience]bool{} // every poll that serves them is in the round
 	for _, o := range r.offers {
+		out.offers = append(out.offers, o)
+		who := audienceOf(o.task)
+		if covered[who] {
+			continue
+		}
 		want := 1
 		if o.tried {
 			want = breadth
@@ -298,7 +325,7 @@ func (r *pollRoom) next() round {
 				break
 			}
 		}
-		out.offers = append(out.offers, o)
+		covered[who] = want > 0
 	}
 	clear(r.asking)
 	r.offers = nil
