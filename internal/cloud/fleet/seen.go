@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -27,28 +26,28 @@ const forgetAfter = 30 * 24 * time.Hour
 type seenBatch struct {
 	mu      sync.Mutex
 	latest  map[HostID]Seen // guarded by mu
-	pending []HostID        // guarded by mu; each once
+	pending map[HostID]bool // guarded by mu
 }
 
 func (b *seenBatch) put(s Seen) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.latest[s.Host] = s
-	if !slices.Contains(b.pending, s.Host) {
-		b.pending = append(b.pending, s.Host)
-	}
+	b.pending[s.Host] = true
 }
 
 // take returns at most maxBatch unwritten words.
 func (b *seenBatch) take() []Seen {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := min(len(b.pending), maxBatch)
-	batch := make([]Seen, 0, n)
-	for _, id := range b.pending[:n] {
+	batch := make([]Seen, 0, min(len(b.pending), maxBatch))
+	for id := range b.pending {
+		if len(batch) == maxBatch {
+			break
+		}
 		batch = append(batch, b.latest[id])
+		delete(b.pending, id)
 	}
-	b.pending = slices.Clone(b.pending[n:])
 	return batch
 }
 
@@ -57,7 +56,7 @@ func (b *seenBatch) forget(id HostID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.latest, id)
-	b.pending = slices.DeleteFunc(b.pending, func(p HostID) bool { return p == id })
+	delete(b.pending, id)
 }
 
 // overlay returns h with what the latest heartbeat said of it.
@@ -99,23 +98,26 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-sweep.C:
 			s.forgetCredentials(ctx)
 		case <-ctx.Done():
-			s.writeSeen(ctx)
+			for s.writeSeen(ctx) {
+			}
 			return nil
 		}
 	}
 }
 
-// writeSeen finishes what it began: a stop must not lose the batch in hand.
-func (s *Service) writeSeen(ctx context.Context) {
+// writeSeen writes one batch and reports whether there was one. It finishes
+// what it began: a stop must not lose the batch in hand.
+func (s *Service) writeSeen(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
 	defer cancel()
 	batch := s.seen.take()
 	if len(batch) == 0 {
-		return
+		return false
 	}
 	if err := s.store.RecordSeen(ctx, batch); err != nil {
 		s.cfg.Logger.WarnContext(ctx, "heartbeats not written", "hosts", len(batch), "error", err)
 	}
+	return true
 }
 
 func (s *Service) forgetCredentials(ctx context.Context) {

@@ -92,7 +92,7 @@ func New(store Store, work Work, cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg.withDefaults(), store: store, work: work}
 	s.known.entries = map[string]cachedCredential{}
-	s.seen = seenBatch{latest: map[HostID]Seen{}}
+	s.seen = seenBatch{latest: map[HostID]Seen{}, pending: map[HostID]bool{}}
 	return s, nil
 }
 

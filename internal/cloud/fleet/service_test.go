@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -384,13 +385,35 @@ type writes struct {
 	fleet.Store
 	mu sync.Mutex
 	n  int
+	of int // hosts in them
 }
 
 func (s *writes) RecordSeen(ctx context.Context, batch []fleet.Seen) error {
 	s.mu.Lock()
 	s.n++
+	s.of += len(batch)
 	s.mu.Unlock()
 	return s.Store.RecordSeen(ctx, batch)
+}
+
+func TestAStopWritesEveryHeartbeatThatCame(t *testing.T) {
+	t.Parallel()
+	const hosts = 6_000 // more than one write holds
+	counted := &writes{Store: open(t, time.Now)}
+	s, err := fleet.New(counted, &told{}, fleet.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hosts {
+		if err := s.Seen(fleet.Host{ID: fleet.HostID(fmt.Sprint("h", i))}, fleet.Seen{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Run(stopped); err != nil || counted.of != hosts {
+		t.Errorf("%d hosts written, %v; want %d", counted.of, err, hosts)
+	}
 }
 
 // R-HOST-2
