@@ -169,6 +169,25 @@ func TestALostAnswerIsGivenAgainByItsKey(t *testing.T) {
 	})
 }
 
+// The host's connection is cut, the claim given back, and the host asks again
+// for the answer that it never got.
+func TestARepeatedPollWhoseTasksAreGoneIsServedAnew(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		w.submit()
+		lost := w.pollKey(t.Context(), h, 1, "k").soon()
+		if _, err := w.Release(t.Context(), fence(lost.Assignments[0]), false, "host_vanished"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // this answer is lost, too
+			again := w.pollKey(t.Context(), h, 1, "k").soon()
+			if len(again.Assignments) != 1 || again.Assignments[0].Attempt != 2 {
+				t.Errorf("got %+v, want attempt 2", again.Answer)
+			}
+		}
+	})
+}
+
 // R-HOST-4
 func TestACancelReachesTheHeldPollAtOnce(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {

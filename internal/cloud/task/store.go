@@ -108,7 +108,8 @@ type Store interface {
 	// holds. It sets Leased, attempt+1, the lease (Timing.AckWithin until
 	// acknowledged) and the device's lease. A request whose (host, key) was
 	// served within the last minute gets the same tasks again, those of them
-	// that it still holds. A task past ExpiresAt is never claimed.
+	// that it still holds; if it holds none of them, it is served anew. A task
+	// past ExpiresAt is never claimed.
 	Claim(ctx context.Context, tm Timing, reqs []ClaimRequest) ([][]Task, error)
 	// NextRun returns when the earliest queued task that is not ready yet
 	// becomes ready; zero: none.

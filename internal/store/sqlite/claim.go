@@ -19,7 +19,7 @@ const replayFor = time.Minute
 // Claim implements task.Store. A host that is revoked gets nothing.
 func (s *Store) Claim(ctx context.Context, tm task.Timing, reqs []task.ClaimRequest) ([][]task.Task, error) {
 	out, err := written(ctx, s, control, func(t *tx) ([][]task.Task, error) {
-		c := claim{tx: t, timing: tm, reqs: reqs, given: make([][]task.Task, len(reqs))}
+		c := claim{tx: t, timing: tm, reqs: reqs, given: make([][]task.Task, len(reqs)), again: make([]bool, len(reqs))}
 		return c.given, c.serve()
 	})
 	return out, during("claim tasks", err)
@@ -31,6 +31,7 @@ type claim struct {
 	timing task.Timing
 	reqs   []task.ClaimRequest
 	given  [][]task.Task // answer i for request i
+	again  []bool        // answer i was given before
 }
 
 func (c *claim) serve() error {
@@ -87,11 +88,10 @@ func (c *claim) places() ([]*place, error) {
 	}
 	var out []*place
 	for i, r := range c.reqs {
-		replayed, err := c.replay(i)
-		if err != nil {
+		if err := c.replay(i); err != nil {
 			return nil, err
 		}
-		if replayed || r.Max <= 0 || revoked[r.Host] {
+		if c.again[i] || r.Max <= 0 || revoked[r.Host] {
 			continue
 		}
 		busy, err := c.busy(r.Host)
@@ -308,38 +308,41 @@ func (c *claim) give(h head, p *place) error {
 // receiptLine is one task of a receipt: its number and the attempt.
 type receiptLine [2]int64
 
-// replay answers request i as before, if its key was served a moment ago.
-func (c *claim) replay(i int) (bool, error) {
+// replay answers request i as before, if its key was served a moment ago and
+// the host still holds any of what it got. If it holds nothing of it, the answer
+// never arrived and was taken back: the request is then a new one.
+func (c *claim) replay(i int) error {
 	r := c.reqs[i]
 	if r.Key == "" {
-		return false, nil
+		return nil
 	}
 	var lines string
 	err := c.scan(`SELECT coalesce(max(tasks), '') FROM claim_receipt WHERE host = ? AND key = ? AND at > ?`,
 		[]any{r.Host, r.Key, c.lease - replayFor.Microseconds()}, &lines)
 	if err != nil || lines == "" {
-		return false, err
+		return err
 	}
 	var had []receiptLine
 	if err := json.Unmarshal([]byte(lines), &had); err != nil {
-		return false, err
+		return err
 	}
 	for _, l := range had {
 		k, err := readTaskN(c.tx, l[0])
 		if err != nil {
-			return false, err
+			return err
 		}
 		if k.State.Held() && k.Host == r.Host && int64(k.Attempt) == l[1] && k.Tenant == r.Tenant {
 			c.given[i] = append(c.given[i], k.Task)
 		}
 	}
-	return true, nil
+	c.again[i] = len(c.given[i]) > 0
+	return nil
 }
 
 // receipts notes what was given, and forgets what nobody can ask for any more.
 func (c *claim) receipts() error {
 	for i, r := range c.reqs {
-		if r.Key == "" || len(c.given[i]) == 0 {
+		if r.Key == "" || len(c.given[i]) == 0 || c.again[i] { // a key that was replayed keeps its time
 			continue
 		}
 		lines := make([]receiptLine, len(c.given[i]))
@@ -354,10 +357,9 @@ func (c *claim) receipts() error {
 		if err != nil {
 			return err
 		}
-		// A key that was replayed keeps its time.
 		if _, err := c.exec(`INSERT INTO claim_receipt (host, key, at, tasks) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (host, key) DO UPDATE SET at = ?3, tasks = ?4 WHERE at <= ?5`,
-			r.Host, r.Key, c.lease, column, c.lease-replayFor.Microseconds()); err != nil {
+			ON CONFLICT (host, key) DO UPDATE SET at = ?3, tasks = ?4`,
+			r.Host, r.Key, c.lease, column); err != nil {
 			return err
 		}
 	}

@@ -224,6 +224,18 @@ var claimCases = []testcase{
 		w.Advance(time.Minute)
 		w.is("a minute later the key is a new one", devicesOf(w.claims(req)[0])[first[1].ID], "")
 	}},
+	{"a claim whose tasks were all taken back is served anew, and that answer can be lost as well", func(w *world) { // lost claim answer
+		w.submit()
+		req := wants("h1", 1, "a")
+		first := w.claims(req)[0]
+		w.is("claimed", len(first), 1)
+		_, err := w.Release(w.ctx, fence(first[0]), false, "host_vanished")
+		w.ok(err)
+		second := w.claims(req)[0]
+		w.is("claimed anew", len(second), 1)
+		w.is("attempt", second[0].Attempt, 2)
+		w.equal(w.claims(req)[0], second)
+	}},
 	{"a revoked host gets nothing", func(w *world) {
 		h, _ := w.enrolled()
 		w.submit()
