@@ -92,6 +92,9 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
+// ErrInternal is all that a caller hears of a defect of ours.
+var ErrInternal = New(Internal, "internal", "something went wrong on our side; the log has the cause beside this request id")
+
 // Of returns the first *Error in the chain, or an Internal one that wraps err
 // and tells the caller nothing about it. Of(nil) is nil.
 func Of(err error) *Error {
@@ -102,7 +105,7 @@ func Of(err error) *Error {
 	if errors.As(err, &e) {
 		return e
 	}
-	return New(Internal, "internal", "something went wrong on our side; the log has the cause beside this request id").Because(err)
+	return ErrInternal.Because(err)
 }
 
 // KindOf returns the kind of err, Internal where it is unclassified.

@@ -92,7 +92,7 @@ func (k Kit) recover(w *writer, r *http.Request) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	Fail(w, r, k.Logger, fault.New(fault.Internal, "internal", "something went wrong on our side; the log has the cause beside this request id"))
+	Fail(w, r, k.Logger, fault.ErrInternal)
 }
 
 // describe names the panic. Only the runtime's own texts are shown: any other

@@ -140,7 +140,7 @@ func (s *Service) survive(ctx context.Context, f *flight) {
 	}
 	// Only its type: the value may hold what a log must not.
 	s.cfg.Logger.ErrorContext(ctx, "decide panicked", f.ids("cause", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))...)
-	f.decision, f.err = llm.Decision{}, fault.New(fault.Internal, "internal", "something went wrong on our side; the log has the cause beside this request id")
+	f.decision, f.err = llm.Decision{}, fault.ErrInternal
 }
 
 // landedAt answers who waits, gives back memory and lets the host begin
