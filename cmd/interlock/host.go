@@ -48,7 +48,10 @@ func (p *program) runHost() error {
 	case err != nil:
 		return err
 	}
-	p.onFirstSignal(h.Drain)
+	p.onFirstSignal(func() {
+		config.Logger.Info("host is stopping: it takes no more work and finishes what runs; a second signal gives that back now", "host", h.ID())
+		h.Drain()
+	})
 	config.Logger.Info("host is running", "host", h.ID(), "server", config.Server, "devices", len(config.Devices), "transport", config.Planner.Transport)
 	if err := h.Run(p.ctx); err != nil {
 		return err
