@@ -217,6 +217,31 @@ func BenchmarkPrune(b *testing.B) {
 	b.ReportMetric(float64(raw)/float64(size.Bytes), "raw/stored")
 }
 
+// BenchmarkReclaim is what is done after a pruning that removed little of a
+// large log: every page is looked at.
+func BenchmarkReclaim(b *testing.B) {
+	s := benchStore(b)
+	var all sync.WaitGroup
+	for n, k := range benchHeld(b, s, 200) {
+		all.Go(func() {
+			for step := range 50 {
+				benchRecord(b, s, k, n, step)
+			}
+		})
+	}
+	all.Wait()
+	var pages int
+	if err := s.read(b.Context(), func(v view) error { return v.scan(`PRAGMA page_count`, nil, &pages) }); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := s.Reclaim(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(pages)*pageSize/(1<<20)/b.Elapsed().Seconds(), "MiB/s")
+}
+
 func benchHeldFrom(b *testing.B, s *Store, from, n int) []task.Task {
 	b.Helper()
 	req := task.ClaimRequest{Tenant: tenant.Default, Host: "h", Max: n}

@@ -94,7 +94,7 @@ func (c *claim) places() ([]*place, error) {
 		if c.again[i] || r.Max <= 0 || revoked[r.Host] {
 			continue
 		}
-		busy, err := c.busy(r.Host)
+		busy, err := c.busy(r)
 		if err != nil {
 			return nil, err
 		}
@@ -134,16 +134,25 @@ func (c *claim) revoked() (map[fleet.HostID]bool, error) {
 	return out, err
 }
 
-// busy returns the host's devices that an attempt holds, or held until not
-// long enough ago.
-func (c *claim) busy(host fleet.HostID) (map[string]bool, error) {
+// busy returns those of the request's devices that an attempt holds, or held
+// until not long enough ago.
+func (c *claim) busy(r task.ClaimRequest) (map[string]bool, error) {
+	names := make([]string, len(r.Devices))
+	for i, d := range r.Devices {
+		names[i] = d.ID
+	}
+	list, err := text(names)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]bool{}
-	err := c.each(`SELECT device FROM device_lease WHERE host = ? AND (free_at = 0 OR free_at > ?)`, []any{host, c.lease}, func(scan scan) error {
-		var id string
-		err := scan(&id)
-		out[id] = true
-		return err
-	})
+	err = c.each(`SELECT device FROM device_lease WHERE host = ? AND device IN (SELECT value FROM json_each(?)) AND (free_at = 0 OR free_at > ?)`,
+		[]any{r.Host, list, c.lease}, func(scan scan) error {
+			var id string
+			err := scan(&id)
+			out[id] = true
+			return err
+		})
 	return out, err
 }
 
