@@ -36,23 +36,40 @@ func (s *Service) freed(t Task, f Fence) {
 // follow one another; whatever came up during one goes into the next.
 func (s *Service) dispatch(ctx context.Context) error {
 	defer s.polls.close()
-	sweep := time.NewTicker(s.cfg.Sweep)
-	defer sweep.Stop()
-	ready := time.NewTimer(s.cfg.Sweep)
-	defer ready.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-sweep.C:
-			s.sweep(ctx)
-		case <-ready.C:
-			if at, ok := s.polls.nextWake(); ok && !at.After(s.now()) {
-				s.sweep(ctx)
-			}
 		case <-s.polls.kick:
 		}
 		s.claim(ctx)
+	}
+}
+
+// sweepAll sweeps at its period and when a task becomes ready, until ctx ends.
+// It is a loop of its own because a sweep reads the whole queue: a task that is
+// submitted meanwhile doesn't wait for it.
+func (s *Service) sweepAll(ctx context.Context) error {
+	period := time.NewTicker(s.cfg.Sweep)
+	defer period.Stop()
+	ready := time.NewTimer(s.untilReady())
+	defer ready.Stop()
+	for {
+		due := true
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-period.C:
+		case <-ready.C:
+			at, ok := s.polls.nextWake()
+			due = ok && !at.After(s.now())
+		case <-s.polls.sooner:
+			due = false
+		}
+		if due {
+			s.sweep(ctx)
+			s.polls.wakeRound() // also for a round that failed
+		}
 		ready.Reset(s.untilReady())
 	}
 }

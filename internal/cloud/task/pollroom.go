@@ -72,10 +72,11 @@ type pollRoom struct {
 	wakeAt  time.Time                // when a task becomes ready, zero: none known; guarded by mu
 	closed  bool                     // guarded by mu
 	kick    chan struct{}            // holds one: there is something for a round
+	sooner  chan struct{}            // holds one: wakeAt was set
 }
 
 func newPollRoom() *pollRoom {
-	return &pollRoom{waiters: map[fleet.HostID]*waiter{}, mail: map[fleet.HostID]*mail{}, asking: map[fleet.HostID]bool{}, kick: make(chan struct{}, 1)}
+	return &pollRoom{waiters: map[fleet.HostID]*waiter{}, mail: map[fleet.HostID]*mail{}, asking: map[fleet.HostID]bool{}, kick: make(chan struct{}, 1), sooner: make(chan struct{}, 1)}
 }
 
 func (r *pollRoom) wakeRound() {
@@ -220,7 +221,10 @@ func (r *pollRoom) wake(t time.Time) {
 	defer r.mu.Unlock()
 	if r.wakeAt.IsZero() || t.Before(r.wakeAt) {
 		r.wakeAt = t
-		r.wakeRound()
+		select {
+		case r.sooner <- struct{}{}:
+		default: // it is looked at already
+		}
 	}
 }
 

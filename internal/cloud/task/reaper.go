@@ -12,6 +12,7 @@ import (
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.dispatch(ctx) })
+	g.Go(func() error { return s.sweepAll(ctx) })
 	g.Go(func() error { return s.reapAll(ctx) })
 	return g.Wait()
 }
