@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"interlock/internal/audit"
+	"interlock/internal/fault"
 	"interlock/internal/secret"
 )
 
@@ -26,6 +27,7 @@ type cachedCredential struct {
 type credentialCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedCredential // by credential id; guarded by mu
+	ofHost  map[HostID][]string         // the ids of entries; guarded by mu
 	changes uint64                      // guarded by mu
 }
 
@@ -45,6 +47,10 @@ func (c *credentialCache) put(e cachedCredential, changes uint64) {
 	}
 	if len(c.entries) >= maxCached {
 		clear(c.entries)
+		clear(c.ofHost)
+	}
+	if _, known := c.entries[e.ID]; !known {
+		c.ofHost[e.host.ID] = append(c.ofHost[e.host.ID], e.ID)
 	}
 	c.entries[e.ID] = e
 }
@@ -53,11 +59,10 @@ func (c *credentialCache) dropHost(h HostID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
-	for id, e := range c.entries {
-		if e.host.ID == h {
-			delete(c.entries, id)
-		}
+	for _, id := range c.ofHost[h] {
+		delete(c.entries, id)
 	}
+	delete(c.ofHost, h)
 }
 
 // Authenticate returns the host that holds the presented bearer credential. It
@@ -86,7 +91,13 @@ func (s *Service) authenticate(ctx context.Context, bearer secret.String) (Host,
 		return Host{}, Credential{}, err
 	}
 	if e.FirstUsed.IsZero() {
-		if err := s.store.MarkUsed(ctx, e.ID, now, now.Add(s.cfg.RetireAfterUse)); err != nil {
+		switch err := s.store.MarkUsed(ctx, e.ID, now, now.Add(s.cfg.RetireAfterUse)); {
+		case err == nil:
+		case fault.Of(err).Retryable:
+			// The store is busy, as when a whole fleet comes at once. The next
+			// call notes the use; until then the credential is not remembered.
+			return s.seen.overlay(e.host), e.Credential, nil
+		default:
 			return Host{}, Credential{}, fmt.Errorf("note first use of a credential: %w", err)
 		}
 		e.FirstUsed = now

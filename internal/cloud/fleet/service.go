@@ -91,7 +91,7 @@ func New(store Store, work Work, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{cfg: cfg.withDefaults(), store: store, work: work}
-	s.known.entries = map[string]cachedCredential{}
+	s.known.entries, s.known.ofHost = map[string]cachedCredential{}, map[HostID][]string{}
 	s.seen = seenBatch{latest: map[HostID]Seen{}, pending: map[HostID]bool{}}
 	return s, nil
 }

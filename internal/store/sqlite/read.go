@@ -14,6 +14,8 @@ import (
 const readLimit = 30 * time.Second
 
 // readers are connections that can't write, each lent to one read at a time.
+// Each has a goroutine: the engine's deep calls would grow the stack of every
+// caller, and of ten thousand held polls each would keep it.
 type readers struct {
 	db     *sql.DB
 	free   chan *reader  // as many as there are, opened or not
@@ -21,7 +23,10 @@ type readers struct {
 }
 
 // reader is one connection; conn is nil until it is first used.
-type reader struct{ statements }
+type reader struct {
+	statements
+	work chan func()
+}
 
 // openReaders prepares the pool: more readers than processors only queue in
 // another place.
@@ -33,7 +38,9 @@ func openReaders(path string) (*readers, error) {
 	n := 2 + runtime.GOMAXPROCS(0)
 	p := &readers{db: db, free: make(chan *reader, n), closed: make(chan struct{})}
 	for range n {
-		p.free <- &reader{}
+		r := &reader{work: make(chan func())}
+		go r.run()
+		p.free <- r
 	}
 	return p, nil
 }
@@ -49,14 +56,34 @@ func (p *readers) lend(ctx context.Context, f func(*reader) error) error {
 		return ctx.Err()
 	}
 	defer func() { p.free <- r }()
-	if r.conn == nil {
-		conn, err := p.db.Conn(ctx)
-		if err != nil {
-			return err
+	done := make(chan error, 1)
+	r.work <- func() {
+		err := p.connect(ctx, r)
+		if err == nil {
+			err = f(r)
 		}
+		done <- err
+	}
+	return <-done // f uses what its caller owns, so its end is waited for
+}
+
+// connect opens the reader's connection if there is none.
+func (p *readers) connect(ctx context.Context, r *reader) error {
+	if r.conn != nil {
+		return nil
+	}
+	conn, err := p.db.Conn(ctx)
+	if err == nil {
 		r.statements = newStatements(conn)
 	}
-	return f(r)
+	return err
+}
+
+// run does the reader's work until close.
+func (r *reader) run() {
+	for work := range r.work {
+		work()
+	}
 }
 
 // close waits for the reads that run and ends the connections.
@@ -64,7 +91,9 @@ func (p *readers) close() error {
 	close(p.closed)
 	var errs []error
 	for range cap(p.free) {
-		if r := <-p.free; r.conn != nil {
+		r := <-p.free
+		close(r.work)
+		if r.conn != nil {
 			r.finalize()
 			errs = append(errs, r.conn.Close())
 		}
@@ -97,16 +126,16 @@ func (s *Store) read(ctx context.Context, f func(view) error) error {
 // snapshot is read over one state of the database.
 func (s *Store) snapshot(ctx context.Context, f func(view) error) error {
 	return s.read(ctx, func(v view) error {
-		if err := v.run(v.ctx, `BEGIN`); err != nil {
+		if err := v.do(v.ctx, `BEGIN`); err != nil {
 			return err
 		}
-		defer v.run(context.WithoutCancel(v.ctx), `ROLLBACK`)
+		defer v.do(context.WithoutCancel(v.ctx), `ROLLBACK`)
 		return f(v)
 	})
 }
 
-// run runs a statement that begins or ends a transaction.
-func (r *reader) run(ctx context.Context, statement string) error {
+// do runs a statement that begins or ends a transaction.
+func (r *reader) do(ctx context.Context, statement string) error {
 	stmt, err := r.prepare(ctx, statement)
 	if err == nil {
 		_, err = stmt.ExecContext(ctx)
