@@ -67,7 +67,9 @@ func (s *Service) sweepAll(ctx context.Context) error {
 			due = false
 		}
 		if due {
-			s.sweep(ctx)
+			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+				s.cfg.Logger.WarnContext(ctx, "queued tasks not offered; trying again with the next sweep", "error", err)
+			}
 			s.polls.wakeRound() // also for a round that failed
 		}
 		ready.Reset(s.untilReady())
@@ -138,21 +140,18 @@ func (s *Service) hand(ctx context.Context, w *waiter, claimed []Task) {
 // sweep offers queued tasks to waiting hosts whatever was said before, so that
 // a wake-up that was never given, by a crash or by another replica, costs
 // moments. With no host waiting it reads only when the next task is ready.
-func (s *Service) sweep(ctx context.Context) {
+func (s *Service) sweep(ctx context.Context) error {
 	s.polls.woken(s.now())
 	for _, t := range s.polls.wanting() {
 		if err := s.offerQueued(ctx, t); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "queued tasks not offered; trying again with the next sweep", "error", err)
-			return
+			return err
 		}
 	}
 	next, err := s.store.NextRun(ctx)
-	switch {
-	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "next task's time not read", "error", err)
-	case !next.IsZero():
+	if err == nil && !next.IsZero() {
 		s.polls.wake(next)
 	}
+	return err
 }
 
 func (s *Service) offerQueued(ctx context.Context, t tenant.ID) error {

@@ -39,6 +39,9 @@ func (s *Service) reap(ctx context.Context) {
 	for ctx.Err() == nil {
 		reaped, err := s.store.Reap(ctx, s.timing, reapPage)
 		s.settled(reaped)
+		if ctx.Err() != nil { // the service stops, which is no failure
+			return
+		}
 		if err != nil {
 			s.counts.reapFailed.Add(1)
 			s.cfg.Logger.WarnContext(ctx, "ended leases not reaped; trying again with the next tick", "error", err)
