@@ -371,7 +371,7 @@ func TestAnAnswerForALostAttemptIsMeteredAndNotRecorded(t *testing.T) {
 	f := w.attempt()
 	w.model.answer = func(_ context.Context, r llm.Request) (llm.Decision, error) {
 		// Past the service, as another replica would.
-		if _, err := w.store.Cancel(w.t.Context(), tenant.Default, f.Task, "", w.fact()); err != nil {
+		if _, err := w.store.Cancel(w.t.Context(), task.Timing{CancelWithin: time.Minute}, tenant.Default, f.Task, "", w.fact()); err != nil {
 			t.Error(err)
 		}
 		return tap(r)

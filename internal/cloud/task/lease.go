@@ -136,13 +136,13 @@ func (s *Service) Release(ctx context.Context, f Fence, acted bool, reason strin
 }
 
 // Cancel ends a queued task, or asks the host of a held one to stop: by its
-// held poll at once, else by the next answer that it gets. ErrTerminal,
-// ErrNotFound.
+// held poll at once, else by the next answer that it gets. A host that has not
+// ended it within Config.CancelWithin loses it. ErrTerminal, ErrNotFound.
 func (s *Service) Cancel(ctx context.Context, t tenant.ID, by string, id ID, reason string) (Task, error) {
 	if !text(reason, maxReason) {
 		return Task{}, fault.New(fault.Invalid, "invalid_reason", "a reason has at most %d characters of UTF-8 text", maxReason)
 	}
-	done, err := s.store.Cancel(ctx, t, id, reason, s.fact(t, by, "task.cancel", id, map[string]string{"reason": reason}))
+	done, err := s.store.Cancel(ctx, s.timing, t, id, reason, s.fact(t, by, "task.cancel", id, map[string]string{"reason": reason}))
 	if err != nil {
 		return Task{}, fmt.Errorf("cancel task %s: %w", id, err)
 	}

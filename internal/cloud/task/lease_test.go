@@ -289,6 +289,35 @@ func TestACancellingTaskIsNeverQueuedAgain(t *testing.T) {
 	})
 }
 
+// R-HOST-4: a host that keeps its lease alive and never ends what was cancelled.
+func TestACancelTakesOneLeaseAtMost(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		w.submit()
+		f := w.run(h)
+		if _, err := w.Cancel(t.Context(), tenant.Default, operator, f.Task, "stop"); err != nil {
+			t.Fatal(err)
+		}
+		heartbeat := func() task.Renewal {
+			time.Sleep(15 * time.Second)
+			r, err := w.Heartbeat(t.Context(), h, []task.Held{{Task: f.Task, Attempt: f.Attempt}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r[0]
+		}
+		for range 4 {
+			if r := heartbeat(); !r.Cancel || r.Lost {
+				t.Fatalf("within a lease of the cancel the host is told %+v, want cancel", r)
+			}
+		}
+		if r := heartbeat(); !r.Lost {
+			t.Errorf("later it is told %+v, want lost", r)
+		}
+		w.want(f.Task, task.Cancelled, "stop")
+	})
+}
+
 // R-CLOUD-10
 func TestASubmitWithTheSameKeyIsTheSameTask(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {

@@ -16,13 +16,14 @@ import (
 
 // Config sets the times of the host protocol. A zero value means its default.
 type Config struct {
-	Lease       time.Duration // default 60 s
-	AckWithin   time.Duration // default 10 s
-	DeviceGrace time.Duration // default 10 s
-	MaxMisses   int           // default 5
-	PollHold    time.Duration // default 25 s
-	PollJitter  time.Duration // a poll is held for PollHold, more or less by up to this; default 5 s
-	ReapEvery   time.Duration // default 5 s
+	Lease        time.Duration // default 60 s
+	AckWithin    time.Duration // default 10 s
+	DeviceGrace  time.Duration // default 10 s
+	CancelWithin time.Duration // how long a host may take to end what is cancelled; default one lease
+	MaxMisses    int           // default 5
+	PollHold     time.Duration // default 25 s
+	PollJitter   time.Duration // a poll is held for PollHold, more or less by up to this; default 5 s
+	ReapEvery    time.Duration // default 5 s
 	// Sweep is how often waiting hosts are offered work although nothing was
 	// said to have changed; default 5 s. It bounds how long a missed wake-up
 	// costs, and is the only timer that correctness needs.
@@ -41,6 +42,7 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.AckWithin = cmp.Or(c.AckWithin, 10*time.Second)
 	c.DeviceGrace = cmp.Or(c.DeviceGrace, 10*time.Second)
+	c.CancelWithin = cmp.Or(c.CancelWithin, c.Lease)
 	c.MaxMisses = cmp.Or(c.MaxMisses, 5)
 	c.PollHold = cmp.Or(c.PollHold, 25*time.Second)
 	c.PollJitter = cmp.Or(c.PollJitter, 5*time.Second)
@@ -62,6 +64,7 @@ func (c Config) Validate() error {
 	wrong.Require(c.Lease >= time.Second, "a lease lasts at least 1s, not %v", c.Lease)
 	wrong.Require(c.AckWithin > 0 && c.AckWithin <= c.Lease, "a claim is acknowledged within the lease, not within %v", c.AckWithin)
 	wrong.Require(c.DeviceGrace > 0, "a device's grace is positive, not %v", c.DeviceGrace)
+	wrong.Require(c.CancelWithin > 0, "a host's time to end what is cancelled is positive, not %v", c.CancelWithin)
 	wrong.Require(c.MaxMisses >= 1, "at least one claim may miss, not %d", c.MaxMisses)
 	wrong.Require(c.PollHold > 0 && c.PollJitter >= 0 && c.PollJitter < c.PollHold, "a poll's hold %v must be positive and longer than its jitter %v", c.PollHold, c.PollJitter)
 	wrong.Require(c.ReapEvery > 0 && c.ReapEvery <= c.Lease, "the reaper runs at least once a lease, not every %v", c.ReapEvery)
@@ -100,7 +103,7 @@ func New(store Store, cfg Config) (*Service, error) {
 	}
 	cfg = cfg.withDefaults()
 	s := &Service{cfg: cfg, store: store, polls: newPollRoom(),
-		timing: Timing{Lease: cfg.Lease, AckWithin: cfg.AckWithin, DeviceGrace: cfg.DeviceGrace, MaxMisses: cfg.MaxMisses, Backoff: Backoff}}
+		timing: Timing{Lease: cfg.Lease, AckWithin: cfg.AckWithin, DeviceGrace: cfg.DeviceGrace, CancelWithin: cfg.CancelWithin, MaxMisses: cfg.MaxMisses, Backoff: Backoff}}
 	return s, nil
 }
 

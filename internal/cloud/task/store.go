@@ -25,11 +25,12 @@ var (
 
 // Timing is what the store needs to know of leases.
 type Timing struct {
-	Lease       time.Duration // how long a claim or renewal lasts
-	AckWithin   time.Duration // a claim not acknowledged by then has missed
-	DeviceGrace time.Duration // a device stays taken so long after a lease ran out
-	MaxMisses   int           // claims that may miss before the task is dead
-	Backoff     func(tries int) time.Duration
+	Lease        time.Duration // how long a claim or renewal lasts
+	AckWithin    time.Duration // a claim not acknowledged by then has missed
+	DeviceGrace  time.Duration // a device stays taken so long after a lease ran out
+	CancelWithin time.Duration // a cancelled attempt that its host has not ended by then is ended without it
+	MaxMisses    int           // claims that may miss before the task is dead
+	Backoff      func(tries int) time.Duration
 }
 
 // ClaimRequest is one host that waits for work.
@@ -118,10 +119,14 @@ type Store interface {
 	// Ack makes a leased attempt running and starts its full lease; again is a
 	// renewal. The errors of a fence: ErrStaleAttempt if a later attempt
 	// exists or the task is terminal, ErrLeaseLost if the attempt is not held
-	// by this host, ErrNotFound. cancel is true when the task is cancelling.
+	// by this host or its time to stop is over, ErrNotFound. cancel is true
+	// when the task is cancelling.
 	Ack(ctx context.Context, tm Timing, f Fence) (cancel bool, err error)
 	// Renew extends each held lease from now; an expired lease that the reaper
-	// has not taken yet is renewed too. The answer is in the order of fs.
+	// has not taken yet is renewed too. Two are not extended, so that no host
+	// keeps a task for ever: that of a claim that was not acknowledged stays as
+	// it is, and an attempt that did not end within Timing.CancelWithin of its
+	// cancel is lost. The answer is in the order of fs.
 	Renew(ctx context.Context, tm Timing, fs []Fence) ([]Renewal, error)
 	// AppendEvents stores the events whose Seq continues the attempt's
 	// (earlier ones are repeats and ignored), notes the acting mark, and
@@ -137,11 +142,12 @@ type Store interface {
 	// was never acknowledged), or by the reaper's rule if it acted. Again is
 	// a no-op. It frees the device at once.
 	Release(ctx context.Context, f Fence, acted bool, reason string) (Task, error)
-	// Cancel makes a queued task cancelled and a held one cancelling; again
-	// while cancelling is a no-op. ErrTerminal, ErrNotFound.
-	Cancel(ctx context.Context, t tenant.ID, id ID, reason string, f audit.Fact) (Task, error)
-	// Reap moves at most limit tasks whose lease ran out, or that expired in
-	// the queue, by the rules of the package comment.
+	// Cancel makes a queued task cancelled and a held one cancelling, for at
+	// most Timing.CancelWithin; again while cancelling is a no-op. ErrTerminal,
+	// ErrNotFound.
+	Cancel(ctx context.Context, tm Timing, t tenant.ID, id ID, reason string, f audit.Fact) (Task, error)
+	// Reap moves at most limit tasks whose lease or time to stop ran out, or
+	// that expired in the queue, by the rules of the package comment.
 	Reap(ctx context.Context, tm Timing, limit int) ([]Reaped, error)
 	// FailHost ends the leases of a revoked host now, by the reaper's rule.
 	FailHost(ctx context.Context, tm Timing, host fleet.HostID) ([]Reaped, error)

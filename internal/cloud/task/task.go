@@ -14,6 +14,12 @@
 // at. A device is leased with the task and stays taken for a grace after a
 // lease ran out, longer than a host takes to fence itself.
 //
+// No state lasts for ever by itself. A queued task expires; a claim has a
+// moment to be acknowledged, which no renewal extends; a cancelled attempt that
+// its host does not end is ended without it, and its renewals are lost from
+// then on. A running one lasts as long as its host renews it, until somebody
+// cancels.
+//
 // The store is authoritative, and the one queue. Held polls, signals and
 // watchers live in memory and only save time: a submit wakes one host that can
 // serve the task, a cancel reaches its host's poll at once. After a crash hosts

@@ -12,10 +12,11 @@ import (
 
 // How an attempt ended, where no result says so.
 const (
-	endedReleased = "released"
-	endedExpired  = "lease_expired"
-	endedUnacked  = "not_acknowledged"
-	endedRevoked  = "host_revoked"
+	endedReleased  = "released"
+	endedExpired   = "lease_expired"
+	endedUnacked   = "not_acknowledged"
+	endedRevoked   = "host_revoked"
+	endedUnstopped = "cancel_overdue"
 )
 
 // Why a task ended, where no result says so.

@@ -185,7 +185,8 @@ func (s *Store) Close() error {
 // restartLeases starts every lease over, as the package comment says.
 func (s *Store) restartLeases(ctx context.Context) error {
 	return s.write(ctx, control, func(t *tx) error {
-		if _, err := t.exec(`UPDATE task SET lease_expires = ? + lease_span WHERE lease_expires > 0`, t.lease); err != nil {
+		if _, err := t.exec(`UPDATE task SET lease_expires = ?1 + lease_span, cancel_by = CASE state WHEN 'cancelling' THEN ?1 + lease_span ELSE cancel_by END
+			WHERE lease_expires > 0`, t.lease); err != nil {
 			return err
 		}
 		_, err := t.exec(`UPDATE device_lease SET free_at = ? + grace WHERE free_at > ?`, t.lease, t.lease)

@@ -164,7 +164,7 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 	}
 	k = heldTask(t, s, "t2")
 	fence.Task = k.ID
-	_, err = s.Cancel(ctx, tenant.Default, k.ID, "", f)
+	_, err = s.Cancel(ctx, crashTiming, tenant.Default, k.ID, "", f)
 	ok(err)
 	_, err = s.FailHost(ctx, crashTiming, "h")
 	ok(err)

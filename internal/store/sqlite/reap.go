@@ -11,19 +11,28 @@ import (
 // that waits again, it is how its attempt ended.
 func (s *Store) Reap(ctx context.Context, tm task.Timing, limit int) ([]task.Reaped, error) {
 	out, err := written(ctx, s, control, func(t *tx) ([]task.Reaped, error) {
-		// Both pages are found before anything moves, so that a task moves once;
+		// All pages are found before anything moves, so that a task moves once;
 		// what is found is moved, so the next call finds others.
 		lost, err := t.find(heldColumns+`WHERE t.lease_expires > 0 AND t.lease_expires < ? ORDER BY t.lease_expires LIMIT ?`, t.lease, limit)
 		if err != nil {
 			return nil, err
 		}
+		unstopped, err := t.find(heldColumns+`WHERE t.state = 'cancelling' AND t.cancel_by < ?1 AND t.lease_expires >= ?1 ORDER BY t.cancel_by LIMIT ?2`, t.lease, limit-len(lost))
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, unstopped...)
 		expired, err := t.find(heldColumns+`WHERE t.state = 'queued' AND t.expires_at > 0 AND t.expires_at <= ? ORDER BY t.expires_at LIMIT ?`, t.wall, limit-len(lost))
 		if err != nil {
 			return nil, err
 		}
 		out := make([]task.Reaped, 0, len(lost)+len(expired))
 		for _, h := range lost {
-			r, err := t.reap(h, tm, endedExpired)
+			ending := endedExpired
+			if h.lease >= t.lease {
+				ending = endedUnstopped
+			}
+			r, err := t.reap(h, tm, ending)
 			if err != nil {
 				return nil, err
 			}

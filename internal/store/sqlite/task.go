@@ -305,12 +305,12 @@ func (s *Store) NextRun(ctx context.Context) (time.Time, error) {
 }
 
 // Cancel implements task.Store.
-func (s *Store) Cancel(ctx context.Context, of tenant.ID, id task.ID, reason string, f audit.Fact) (task.Task, error) {
-	k, err := written(ctx, s, control, func(t *tx) (task.Task, error) { return t.cancel(of, id, reason, f) })
+func (s *Store) Cancel(ctx context.Context, tm task.Timing, of tenant.ID, id task.ID, reason string, f audit.Fact) (task.Task, error) {
+	k, err := written(ctx, s, control, func(t *tx) (task.Task, error) { return t.cancel(tm, of, id, reason, f) })
 	return k, during("cancel a task", err)
 }
 
-func (t *tx) cancel(of tenant.ID, id task.ID, reason string, f audit.Fact) (task.Task, error) {
+func (t *tx) cancel(tm task.Timing, of tenant.ID, id task.ID, reason string, f audit.Fact) (task.Task, error) {
 	k, err := readTask(t, of, id)
 	switch {
 	case err != nil:
@@ -322,8 +322,8 @@ func (t *tx) cancel(of tenant.ID, id task.ID, reason string, f audit.Fact) (task
 	case k.State == task.Queued:
 		err = t.end(k.n, k.Attempt, task.Cancelled, reason)
 	default:
-		_, err = t.exec(`UPDATE task SET state = 'cancelling', reason = ?, updated_at = ? WHERE n = ? AND attempt = ? AND state IN ('leased', 'running')`,
-			reason, t.wall, k.n, k.Attempt)
+		_, err = t.exec(`UPDATE task SET state = 'cancelling', reason = ?, cancel_by = ?, updated_at = ? WHERE n = ? AND attempt = ? AND state IN ('leased', 'running')`,
+			reason, t.lease+tm.CancelWithin.Microseconds(), t.wall, k.n, k.Attempt)
 	}
 	if err == nil {
 		err = t.seal(of, f)
@@ -361,6 +361,7 @@ type held struct {
 	host       fleet.HostID
 	device     string
 	lease      int64
+	cancelBy   int64
 	acted      bool
 	repeatable bool
 	priority   int
@@ -370,11 +371,11 @@ type held struct {
 	ackedAt    int64 // of the current attempt
 }
 
-const heldColumns = `SELECT t.n, t.tenant, t.id, t.state, t.reason, t.attempt, t.host, t.device, t.lease_expires, t.acted, t.repeatable, t.priority, t.tries, t.misses, t.max_attempts,
+const heldColumns = `SELECT t.n, t.tenant, t.id, t.state, t.reason, t.attempt, t.host, t.device, t.lease_expires, t.cancel_by, t.acted, t.repeatable, t.priority, t.tries, t.misses, t.max_attempts,
 	coalesce(a.acked_at, 0) FROM task t LEFT JOIN attempt a ON a.task = t.n AND a.number = t.attempt `
 
 func scanHeld(scan scan) (h held, err error) {
-	err = scan(&h.n, &h.tenant, &h.id, &h.state, &h.reason, &h.attempt, &h.host, &h.device, &h.lease, &h.acted, &h.repeatable, &h.priority, &h.tries, &h.misses, &h.maxTries, &h.ackedAt)
+	err = scan(&h.n, &h.tenant, &h.id, &h.state, &h.reason, &h.attempt, &h.host, &h.device, &h.lease, &h.cancelBy, &h.acted, &h.repeatable, &h.priority, &h.tries, &h.misses, &h.maxTries, &h.ackedAt)
 	return h, err
 }
 

@@ -89,7 +89,7 @@ var auditCases = []testcase{
 			}
 			wg.Go(func() {
 				if refused {
-					if _, err := w.Cancel(w.ctx, tenant.Default, newID(), "", f); err == nil {
+					if _, err := w.Cancel(w.ctx, timing, tenant.Default, newID(), "", f); err == nil {
 						w.Error("cancelled what is not there")
 					}
 					return

@@ -150,9 +150,12 @@ var decisionCases = []testcase{
 			how  func(task.Fence)
 			want error
 		}{
-			"ended":     {func(f task.Fence) { w.finish(f, task.Succeeded, "succeeded") }, task.ErrStaleAttempt},
-			"cancelled": {func(f task.Fence) { _, err := w.Cancel(w.ctx, f.Tenant, f.Task, "", w.fact("task.cancel")); w.ok(err) }, task.ErrCancelled},
-			"reaped":    {func(task.Fence) { w.Advance(timing.Lease + time.Second); w.reap() }, task.ErrLeaseLost},
+			"ended": {func(f task.Fence) { w.finish(f, task.Succeeded, "succeeded") }, task.ErrStaleAttempt},
+			"cancelled": {func(f task.Fence) {
+				_, err := w.Cancel(w.ctx, timing, f.Tenant, f.Task, "", w.fact("task.cancel"))
+				w.ok(err)
+			}, task.ErrCancelled},
+			"reaped": {func(task.Fence) { w.Advance(timing.Lease + time.Second); w.reap() }, task.ErrLeaseLost},
 		} {
 			k, f := w.running("h", name)
 			w.decide(f, "before")

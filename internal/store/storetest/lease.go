@@ -40,7 +40,7 @@ var leaseCases = []testcase{
 		_, a := w.running("h", "p1")
 		b, bf := w.running("h", "p2")
 		c, cf := w.running("h", "p3")
-		_, err := w.Cancel(w.ctx, tenant.Default, b.ID, "why not", w.fact("task.cancel"))
+		_, err := w.Cancel(w.ctx, timing, tenant.Default, b.ID, "why not", w.fact("task.cancel"))
 		w.ok(err)
 		w.finish(cf, task.Succeeded, "succeeded")
 		stale, foreign, unknown, theirs := a, a, a, a
@@ -149,20 +149,20 @@ var leaseCases = []testcase{
 	}},
 	{"a cancelled task is stopped by its host, or by the reaper", func(w *world) { // R-HOST-4
 		queued := w.submit()
-		got, err := w.Cancel(w.ctx, tenant.Default, queued.ID, "changed my mind", w.fact("task.cancel"))
+		got, err := w.Cancel(w.ctx, timing, tenant.Default, queued.ID, "changed my mind", w.fact("task.cancel"))
 		w.ok(err)
 		w.is("state", got.State, task.Cancelled)
 		w.is("reason", got.Reason, "changed my mind")
-		_, err = w.Cancel(w.ctx, tenant.Default, queued.ID, "", w.unkept("task.cancel"))
+		_, err = w.Cancel(w.ctx, timing, tenant.Default, queued.ID, "", w.unkept("task.cancel"))
 		w.fails(err, task.ErrTerminal)
-		_, err = w.Cancel(w.ctx, tenant.Default, newID(), "", w.unkept("task.cancel"))
+		_, err = w.Cancel(w.ctx, timing, tenant.Default, newID(), "", w.unkept("task.cancel"))
 		w.fails(err, task.ErrNotFound)
 
 		held, f := w.running("h", "p")
-		got, err = w.Cancel(w.ctx, tenant.Default, held.ID, "stop", w.fact("task.cancel"))
+		got, err = w.Cancel(w.ctx, timing, tenant.Default, held.ID, "stop", w.fact("task.cancel"))
 		w.ok(err)
 		w.is("state", got.State, task.Cancelling)
-		again, err := w.Cancel(w.ctx, tenant.Default, held.ID, "stop now", w.unkept("task.cancel"))
+		again, err := w.Cancel(w.ctx, timing, tenant.Default, held.ID, "stop now", w.unkept("task.cancel"))
 		w.ok(err)
 		w.equal(again, got)
 		cancel, err := w.Ack(w.ctx, timing, f)
@@ -177,6 +177,52 @@ var leaseCases = []testcase{
 		w.is("state", last.State, task.Cancelled)
 		w.is("reason", last.Reason, "stop")
 		w.is("facts", len(w.chain()), w.facts)
+	}},
+	{"a host that renews what is cancelled and never ends it loses it, and its device stays taken for the grace", func(w *world) { // R-HOST-4, every state has a deadline
+		k, f := w.running("h", "p")
+		_, err := w.Cancel(w.ctx, timing, tenant.Default, k.ID, "stop", w.fact("task.cancel"))
+		w.ok(err)
+		cancelled := w.Now()
+		renew := func() task.Renewal {
+			got, err := w.Renew(w.ctx, timing, []task.Fence{f})
+			w.ok(err)
+			return got[0]
+		}
+		for w.Now().Before(cancelled.Add(timing.CancelWithin)) {
+			w.Advance(30 * time.Second)
+			w.equal(renew(), task.Renewal{Fence: f, Cancel: true})
+			w.is("reaped in time", len(w.reap()), 0)
+		}
+		renewed := w.Now()
+		w.Advance(time.Microsecond)
+		w.equal(renew(), task.Renewal{Fence: f, Lost: true})
+		_, err = w.Ack(w.ctx, timing, f)
+		w.fails(err, task.ErrLeaseLost)
+		w.equal(w.reap(), []task.Reaped{{Tenant: tenant.Default, Task: k.ID, Attempt: 1, Host: "h", State: task.Cancelled, Reason: "stop"}})
+		w.is("state", w.read(k.ID).State, task.Cancelled)
+		attempts, err := w.Attempts(w.ctx, tenant.Default, k.ID)
+		w.ok(err)
+		w.is("end of the attempt", attempts[0].End, "cancel_overdue")
+
+		w.submit()
+		w.Advance(renewed.Add(timing.Lease+timing.DeviceGrace).Sub(w.Now()) - time.Microsecond)
+		_, ok := w.claim("h", "p")
+		w.is("claimed before the last lease and the grace were over", ok, false)
+		w.Advance(time.Microsecond)
+		_, ok = w.claim("h", "p")
+		w.is("claimed after", ok, true)
+	}},
+	{"a claim that is renewed and never acknowledged misses all the same", func(w *world) { // ack misses, every state has a deadline
+		k, f := w.leased("h", "p")
+		until := k.LeaseExpires
+		w.Advance(timing.AckWithin / 2)
+		got, err := w.Renew(w.ctx, timing, []task.Fence{f})
+		w.ok(err)
+		w.equal(got, []task.Renewal{{Fence: f}})
+		w.equal(w.read(k.ID).LeaseExpires, until)
+		w.Advance(timing.AckWithin)
+		w.is("reaped", len(w.reap()), 1)
+		w.is("misses", w.read(k.ID).LeaseMisses, 1)
 	}},
 	{"the leases of a revoked host end at once, by the same rule", func(w *world) { // R-HOST-1
 		acted, f := w.running("h", "p1")

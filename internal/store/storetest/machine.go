@@ -257,7 +257,7 @@ func (m *machine) cancelOne() {
 	if !k.State.Terminal() && k.State != task.Cancelling {
 		m.facts++
 	}
-	_, err := m.Cancel(m.ctx, tenant.Default, id, "stop", f)
+	_, err := m.Cancel(m.ctx, timing, tenant.Default, id, "stop", f)
 	m.sameError(err, m.model.cancel(id, "stop"))
 }
 

@@ -24,6 +24,7 @@ type model struct {
 
 type modelTask struct {
 	task.Task
+	cancelBy time.Time // of a cancelling task
 	attempts []*modelAttempt
 }
 
@@ -139,6 +140,9 @@ func (m *model) give(k *modelTask, d modelDevice) {
 
 func (m *model) ack(f task.Fence) (bool, error) {
 	k, err := m.fenced(f)
+	if err == nil && k.overdue(m.now) {
+		err = task.ErrLeaseLost
+	}
 	if err != nil {
 		return false, err
 	}
@@ -154,14 +158,18 @@ func (m *model) ack(f task.Fence) (bool, error) {
 	return k.State == task.Cancelling, nil
 }
 
+// overdue: its host had its time to stop.
+func (k *modelTask) overdue(now time.Time) bool {
+	return k.State == task.Cancelling && k.cancelBy.Before(now)
+}
+
 func (m *model) renew(f task.Fence) task.Renewal {
 	k, err := m.fenced(f)
-	if err != nil {
+	if err != nil || k.overdue(m.now) {
 		return task.Renewal{Fence: f, Lost: true}
 	}
-	k.LeaseExpires = m.now.Add(timing.Lease)
-	if k.State == task.Leased {
-		k.LeaseExpires = m.now.Add(timing.AckWithin)
+	if k.State != task.Leased {
+		k.LeaseExpires = m.now.Add(timing.Lease)
 	}
 	return task.Renewal{Fence: f, Cancel: k.State == task.Cancelling}
 }
@@ -321,7 +329,7 @@ func (m *model) lose(k *modelTask, next time.Time, missed bool) {
 func (m *model) reapable() []*modelTask {
 	var out []*modelTask
 	for _, k := range m.tasks {
-		if k.State.Held() && k.LeaseExpires.Before(m.now) ||
+		if k.State.Held() && k.LeaseExpires.Before(m.now) || k.overdue(m.now) ||
 			k.State == task.Queued && !k.Spec.ExpiresAt.IsZero() && !k.Spec.ExpiresAt.After(m.now) {
 			out = append(out, k)
 		}
@@ -356,6 +364,7 @@ func (m *model) cancel(id task.ID, reason string) error {
 		m.end(k, task.Cancelled, reason)
 	case k.State != task.Cancelling:
 		k.State, k.Reason, k.UpdatedAt = task.Cancelling, reason, m.now
+		k.cancelBy = m.now.Add(timing.CancelWithin)
 	}
 	return nil
 }

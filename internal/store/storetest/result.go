@@ -116,7 +116,7 @@ var resultCases = []testcase{
 	}},
 	{"a cancelling task never gets another try", func(w *world) {
 		k, f := w.running("h", "p")
-		_, err := w.Cancel(w.ctx, tenant.Default, k.ID, "stop", w.fact("task.cancel"))
+		_, err := w.Cancel(w.ctx, timing, tenant.Default, k.ID, "stop", w.fact("task.cancel"))
 		w.ok(err)
 		got := w.finish(f, task.Queued, "device_lost")
 		w.is("state", got.State, task.Cancelled)
@@ -195,7 +195,7 @@ var resultCases = []testcase{
 		w.is("tasks that ended", len(first), tasks)
 		for id, state := range first {
 			w.is("state", w.read(id).State, state)
-			_, err := w.Cancel(w.ctx, tenant.Default, id, "", w.unkept("task.cancel"))
+			_, err := w.Cancel(w.ctx, timing, tenant.Default, id, "", w.unkept("task.cancel"))
 			w.fails(err, task.ErrTerminal)
 		}
 	}},

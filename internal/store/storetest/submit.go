@@ -149,7 +149,7 @@ var claimCases = []testcase{
 			w.submit(onDevice("p1"))
 			_, ok = w.claim("h1", "p1")
 			w.is("the device is free", ok, false)
-			_, err := w.Cancel(w.ctx, tenant.Default, w.newest(), "", w.fact("task.cancel"))
+			_, err := w.Cancel(w.ctx, timing, tenant.Default, w.newest(), "", w.fact("task.cancel"))
 			w.ok(err)
 			w.Advance(timing.AckWithin + timing.DeviceGrace + time.Second)
 			w.reap()

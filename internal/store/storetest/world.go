@@ -23,7 +23,7 @@ import (
 )
 
 // timing is what the cases run under: the product's own defaults.
-var timing = task.Timing{Lease: time.Minute, AckWithin: 10 * time.Second, DeviceGrace: 10 * time.Second, MaxMisses: 3, Backoff: backoff}
+var timing = task.Timing{Lease: time.Minute, AckWithin: 10 * time.Second, DeviceGrace: 10 * time.Second, CancelWithin: 90 * time.Second, MaxMisses: 3, Backoff: backoff}
 
 func backoff(tries int) time.Duration { return time.Duration(max(tries, 1)) * 5 * time.Second }
 

@@ -70,6 +70,7 @@ CREATE TABLE task (
   device         TEXT NOT NULL DEFAULT '',
   lease_expires  INTEGER NOT NULL DEFAULT 0, -- the lease clock
   lease_span     INTEGER NOT NULL DEFAULT 0, -- what the lease was granted for
+  cancel_by      INTEGER NOT NULL DEFAULT 0, -- the lease clock; when a cancelling task ends without its host
   acted          INTEGER NOT NULL DEFAULT 0,
   result_attempt INTEGER NOT NULL DEFAULT 0, -- the attempt whose result ended the task
   created_at     INTEGER NOT NULL,
@@ -77,7 +78,8 @@ CREATE TABLE task (
   terminal_at    INTEGER NOT NULL DEFAULT 0,
   pruned_at      INTEGER NOT NULL DEFAULT 0,
   CHECK ((state IN ('succeeded', 'failed', 'cancelled', 'dead')) = (terminal_at > 0)),
-  CHECK ((state IN ('leased', 'running', 'cancelling')) = (lease_expires > 0))
+  CHECK ((state IN ('leased', 'running', 'cancelling')) = (lease_expires > 0)),
+  CHECK (state <> 'cancelling' OR cancel_by > 0)
 ) STRICT;
 CREATE INDEX task_newest ON task (tenant, id);
 CREATE INDEX task_by_state ON task (tenant, state, id);
@@ -85,6 +87,7 @@ CREATE INDEX task_ready ON task (tenant, selector, rank, n) WHERE state = 'queue
 CREATE INDEX task_waiting ON task (next_run) WHERE state = 'queued' AND ready = 0;
 CREATE INDEX task_expiring ON task (expires_at) WHERE state = 'queued' AND expires_at > 0;
 CREATE INDEX task_leased ON task (lease_expires) WHERE lease_expires > 0;
+CREATE INDEX task_cancelling ON task (cancel_by) WHERE state = 'cancelling';
 CREATE INDEX task_held_by ON task (host) WHERE lease_expires > 0;
 CREATE INDEX task_retained ON task (terminal_at) WHERE terminal_at > 0 AND pruned_at = 0;
 
