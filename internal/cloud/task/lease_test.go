@@ -344,6 +344,37 @@ func TestASubmitWithTheSameKeyIsTheSameTask(t *testing.T) {
 	})
 }
 
+// R-CLOUD-10: the repeat may come when the times that it names have passed.
+func TestARepeatedSubmitIsServedAfterItsTimes(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		sub := task.Submission{Tenant: tenant.Default, By: operator, Key: "k",
+			Spec: task.Spec{Goal: "g", NotBefore: time.Now().Add(time.Minute), ExpiresAt: time.Now().Add(time.Hour)}}
+		first, _, err := w.Submit(t.Context(), sub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		again, replayed, err := w.Submit(t.Context(), sub)
+		if err != nil || !replayed || again.ID != first.ID || again.State != task.Dead {
+			t.Errorf("got %s %s, replayed %v, %v; want %s, dead", again.ID, again.State, replayed, err, first.ID)
+		}
+		other := sub
+		other.Spec.Goal = "another"
+		_, _, err = w.Submit(t.Context(), other)
+		w.wantError("another task under the key", err, task.ErrKeyReused)
+		for _, key := range []string{"", "another key"} {
+			other.Key = key
+			if _, _, err = w.Submit(t.Context(), other); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("a task that is late under the key %q: %v, want Invalid", key, err)
+			}
+		}
+		other.Key, other.Spec.Goal = "k", ""
+		if _, _, err = w.Submit(t.Context(), other); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "goal") || !strings.Contains(err.Error(), "expires_at") {
+			t.Errorf("a task with mistakes under a key that was used: %v, want all of them", err)
+		}
+	})
+}
+
 func TestATaskThatWaitsTooLongIsDead(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		submitted := w.submit(func(s *task.Spec) { s.ExpiresAt = time.Now().Add(time.Minute) })

@@ -97,6 +97,9 @@ type Store interface {
 	// returns that task and true if the body hash is equal, else ErrKeyReused;
 	// the empty key is no key and never matches. A zero fact Action commits none.
 	Submit(ctx context.Context, t Task, key string, body [32]byte, f audit.Fact) (Task, bool, error)
+	// Submitted returns the task that Submit with that key and body would
+	// return again, and whether there is one; ErrKeyReused as there.
+	Submitted(ctx context.Context, t tenant.ID, key string, body [32]byte) (Task, bool, error)
 	Task(ctx context.Context, t tenant.ID, id ID) (Task, error) // ErrNotFound
 	Tasks(ctx context.Context, f Filter) ([]Task, error)
 	Attempts(ctx context.Context, t tenant.ID, id ID) ([]Attempt, error)

@@ -45,8 +45,9 @@ type Submission struct {
 }
 
 // Submit checks and queues a task, and offers it to a waiting host. A repeat
-// with the same key returns the first one's task and true. The fault Invalid
-// lists every problem of the spec; ErrKeyReused.
+// with the same key returns the first one's task and true, also when the times
+// of its spec have passed meanwhile. The fault Invalid lists every problem of
+// the spec; ErrKeyReused.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Task, bool, error) {
 	return s.submit(ctx, sub, "")
 }
@@ -69,8 +70,8 @@ func (s *Service) Retry(ctx context.Context, t tenant.ID, by string, id ID, key 
 
 func (s *Service) submit(ctx context.Context, sub Submission, retryOf ID) (Task, bool, error) {
 	now := s.now()
-	if err := sub.check(now); err != nil {
-		return Task{}, false, err
+	if refused := sub.check(now); refused != nil {
+		return s.submittedInTime(ctx, sub, retryOf, refused)
 	}
 	body := bodyHash(sub.Spec, retryOf) // before the defaults, which depend on the time
 	spec := sub.Spec
@@ -102,6 +103,22 @@ func (s *Service) submit(ctx context.Context, sub Submission, retryOf ID) (Task,
 	return stored, replayed, nil
 }
 
+// submittedInTime answers a submission that must be refused now: with the first
+// task if it is the repeat of one that was in time, else with the refusal.
+func (s *Service) submittedInTime(ctx context.Context, sub Submission, retryOf ID, refused error) (Task, bool, error) {
+	if len(sub.problems()) > 0 {
+		return Task{}, false, refused
+	}
+	first, found, err := s.store.Submitted(ctx, sub.Tenant, sub.Key, bodyHash(sub.Spec, retryOf))
+	switch {
+	case err != nil:
+		return Task{}, false, fmt.Errorf("submit task: %w", err)
+	case !found:
+		return Task{}, false, refused
+	}
+	return first, true, nil
+}
+
 // bodyHash tells one request from another under the same key. The encoding is
 // ours alone, so struct order makes it canonical; json sorts maps.
 func bodyHash(spec Spec, retryOf ID) [32]byte {
@@ -116,13 +133,19 @@ func bodyHash(spec Spec, retryOf ID) [32]byte {
 }
 
 func (sub Submission) check(now time.Time) error {
-	wrong := sub.Spec.problems(now)
-	wrong.Require(len(sub.Key) <= maxKey && printable(sub.Key), "the idempotency key is longer than %d bytes or not printable", maxKey)
+	wrong := append(sub.problems(), sub.Spec.lateness(now)...)
 	return wrong.Refuse("invalid_task", "the task")
 }
 
-// problems lists everything that is wrong with a spec.
-func (sp Spec) problems(now time.Time) (wrong fault.Problems) {
+// problems lists what is wrong with a submission at any time.
+func (sub Submission) problems() fault.Problems {
+	wrong := sub.Spec.problems()
+	wrong.Require(len(sub.Key) <= maxKey && printable(sub.Key), "the idempotency key is longer than %d bytes or not printable", maxKey)
+	return wrong
+}
+
+// problems lists everything that is wrong with a spec, whatever the time is.
+func (sp Spec) problems() (wrong fault.Problems) {
 	wrong.Require(strings.TrimSpace(sp.Goal) != "", "goal is empty; say what the device should look like, or have done, at the end")
 	wrong.Require(text(sp.Goal, MaxGoal), "goal is longer than %d characters or not UTF-8 text", MaxGoal)
 	wrong.Require(sp.Priority >= 0 && sp.Priority <= maxPriority, "priority is not between 0 and %d", maxPriority)
@@ -134,14 +157,22 @@ func (sp Spec) problems(now time.Time) (wrong fault.Problems) {
 	for i, pkg := range sp.AppLock[:min(len(sp.AppLock), maxAppLock)] {
 		wrong.Require(pkg != "" && len(pkg) <= maxPackage && printable(pkg), "app_lock[%d] is empty, longer than %d bytes or not printable", i, maxPackage)
 	}
-	wrong.Require(sp.NotBefore.IsZero() || sp.NotBefore.Year() >= 1970 && !sp.NotBefore.After(now.Add(maxAhead)), "not_before is more than a year ahead, or before 1970")
-	wrong.Require(sp.ExpiresAt.IsZero() || sp.ExpiresAt.After(now) && sp.ExpiresAt.After(sp.NotBefore), "expires_at is past, or not after not_before")
-	wrong.Require(!sp.ExpiresAt.After(now.Add(2*maxAhead)), "expires_at is more than two years ahead")
+	for name, at := range map[string]time.Time{"not_before": sp.NotBefore, "expires_at": sp.ExpiresAt} {
+		wrong.Require(at.IsZero() || at.Year() >= 1970 && at.Year() <= 9999, "%s is before 1970 or after 9999", name)
+	}
 	wrong = append(wrong, sp.Selector.problems()...)
 	wrong = append(wrong, fleet.LabelProblems("the task", sp.Labels)...)
 	if err := sp.Policy.Validate(); err != nil {
 		wrong.Add("%s", fault.Of(err).Detail)
 	}
+	return wrong
+}
+
+// lateness lists what is wrong with a spec's times now.
+func (sp Spec) lateness(now time.Time) (wrong fault.Problems) {
+	wrong.Require(!sp.NotBefore.After(now.Add(maxAhead)), "not_before is more than a year ahead")
+	wrong.Require(sp.ExpiresAt.IsZero() || sp.ExpiresAt.After(now) && sp.ExpiresAt.After(sp.NotBefore), "expires_at is past, or not after not_before")
+	wrong.Require(!sp.ExpiresAt.After(now.Add(2*maxAhead)), "expires_at is more than two years ahead")
 	return wrong
 }
 

@@ -26,6 +26,7 @@ func TestASpecIsRefusedWithEveryProblem(t *testing.T) {
 		"a start in a year's time or less":   {Spec{Goal: "g", NotBefore: now.Add(24 * time.Hour)}, nil},
 		"a start beyond a year":              {Spec{Goal: "g", NotBefore: now.AddDate(2, 0, 0)}, []string{"not_before"}},
 		"a start before there were any":      {Spec{Goal: "g", NotBefore: time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{"not_before"}},
+		"an end that no calendar knows":      {Spec{Goal: "g", ExpiresAt: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{"expires_at is before 1970"}},
 		"an end that is past":                {Spec{Goal: "g", ExpiresAt: now.Add(-time.Second)}, []string{"expires_at"}},
 		"an end before the start":            {Spec{Goal: "g", NotBefore: now.Add(2 * time.Hour), ExpiresAt: now.Add(time.Hour)}, []string{"expires_at"}},
 		"a selector with a line break":       {Spec{Goal: "g", Selector: Selector{Device: "a\nb"}}, []string{"selector's device"}},

@@ -180,6 +180,8 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 		_, err = s.Tasks(ctx, filter)
 		ok(err)
 	}
+	_, _, err = s.Submitted(ctx, tenant.Default, "key", [32]byte{})
+	ok(err)
 	_, err = s.Count(ctx, tenant.Default)
 	ok(err)
 	_, err = s.Attempts(ctx, tenant.Default, k.ID)

@@ -35,7 +35,7 @@ func (s *Store) Submit(ctx context.Context, k task.Task, key string, body [32]by
 	}
 	a, err := written(ctx, s, control, func(t *tx) (a answer, err error) {
 		if key != "" {
-			if a.task, a.replayed, err = t.submittedBefore(k.Tenant, key, body); err != nil || a.replayed {
+			if a.task, a.replayed, err = submittedBefore(t, k.Tenant, key, body); err != nil || a.replayed {
 				return a, err
 			}
 		}
@@ -45,11 +45,23 @@ func (s *Store) Submit(ctx context.Context, k task.Task, key string, body [32]by
 	return a.task, a.replayed, during("submit a task", err)
 }
 
+// Submitted implements task.Store.
+func (s *Store) Submitted(ctx context.Context, of tenant.ID, key string, body [32]byte) (k task.Task, found bool, err error) {
+	if key == "" {
+		return task.Task{}, false, nil
+	}
+	err = s.snapshot(ctx, func(v view) (err error) {
+		k, found, err = submittedBefore(v, of, key, body)
+		return err
+	})
+	return k, found, during("read what was submitted with a key", err)
+}
+
 // submittedBefore returns the task that the tenant submitted with the key.
-func (t *tx) submittedBefore(of tenant.ID, key string, body [32]byte) (task.Task, bool, error) {
+func submittedBefore(q querier, of tenant.ID, key string, body [32]byte) (task.Task, bool, error) {
 	var n int64
 	var had []byte
-	err := t.scan(`SELECT task, body FROM task_key WHERE tenant = ? AND key = ?`, []any{of, key}, &n, &had)
+	err := q.scan(`SELECT task, body FROM task_key WHERE tenant = ? AND key = ?`, []any{of, key}, &n, &had)
 	if errors.Is(err, sql.ErrNoRows) {
 		return task.Task{}, false, nil
 	}
@@ -59,7 +71,7 @@ func (t *tx) submittedBefore(of tenant.ID, key string, body [32]byte) (task.Task
 	if [32]byte(had) != body {
 		return task.Task{}, false, task.ErrKeyReused
 	}
-	r, err := readTaskN(t, n)
+	r, err := readTaskN(q, n)
 	return r.Task, err == nil, err
 }
 

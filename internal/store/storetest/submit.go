@@ -37,8 +37,22 @@ var submitCases = []testcase{
 		w.ok(err)
 		w.is("replayed", replayed, true)
 		w.equal(again, first)
+		again, found, err := w.Submitted(w.ctx, tenant.Default, "key", [32]byte{1})
+		w.ok(err)
+		w.is("found", found, true)
+		w.equal(again, first)
 		_, _, err = w.Submit(w.ctx, k, "key", [32]byte{2}, w.unkept("task.submit"))
 		w.fails(err, task.ErrKeyReused)
+		_, _, err = w.Submitted(w.ctx, tenant.Default, "key", [32]byte{2})
+		w.fails(err, task.ErrKeyReused)
+		for _, unused := range []struct {
+			of  tenant.ID
+			key string
+		}{{"another", "key"}, {tenant.Default, "other key"}, {tenant.Default, ""}} {
+			_, found, err := w.Submitted(w.ctx, unused.of, unused.key, [32]byte{1})
+			w.ok(err)
+			w.is("found", found, false)
+		}
 		k.Tenant = "another" // keys are a tenant's own
 		_, replayed, err = w.Submit(w.ctx, k, "key", [32]byte{2}, audit.Fact{})
 		w.ok(err)
