@@ -143,15 +143,15 @@ func (s *Service) survive(ctx context.Context, f *flight) {
 	f.decision, f.err = llm.Decision{}, fault.ErrInternal
 }
 
-// landedAt answers who waits, gives back memory and lets the host begin
+// landedAt gives back memory, answers who waits and lets the host begin
 // another flight.
 func (s *Service) landedAt(at attempt, f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(f.done)
 	if f.aboard != nil {
-		f.aboard()
+		f.aboard() // before the answer: who has it may ask for the memory at once
 	}
+	close(f.done)
 	left := slices.DeleteFunc(s.flights[at], func(other *flight) bool { return other == f })
 	if len(left) == 0 {
 		delete(s.flights, at)
