@@ -26,7 +26,10 @@ type Store interface {
 	// revoked, and reports whether it did.
 	CreateFirst(ctx context.Context, t Token, f audit.Fact) (bool, error)
 	CreateToken(ctx context.Context, t Token, f audit.Fact) error
-	Token(ctx context.Context, id string) (Token, error) // fault NotFound
+	Token(ctx context.Context, id string) (Token, error) // ErrNotFound
 	Tokens(ctx context.Context, t tenant.ID) ([]Token, error)
-	RevokeToken(ctx context.Context, t tenant.ID, id string, at time.Time, f audit.Fact) error // fault NotFound
+	// RevokeToken ends a live token. ErrNotFound, also for one that is revoked
+	// already; ErrLast if the tenant has no other that lives: of the last two,
+	// revoked at the same moment, one stays.
+	RevokeToken(ctx context.Context, t tenant.ID, id string, at time.Time, f audit.Fact) error
 }

@@ -6,11 +6,8 @@ import (
 
 	"interlock/internal/access"
 	"interlock/internal/audit"
-	"interlock/internal/fault"
 	"interlock/internal/tenant"
 )
-
-var errToken = fault.New(fault.NotFound, "token_not_found", "there is no such API token, or it is revoked already")
 
 // CreateFirst implements access.Store.
 func (s *Store) CreateFirst(ctx context.Context, a access.Token, f audit.Fact) (bool, error) {
@@ -59,7 +56,7 @@ func (s *Store) Token(ctx context.Context, id string) (a access.Token, err error
 		})
 	})
 	if err == nil && !found {
-		err = errToken
+		err = access.ErrNotFound
 	}
 	return a, during("read an API token", err)
 }
@@ -78,16 +75,22 @@ func (s *Store) Tokens(ctx context.Context, of tenant.ID) ([]access.Token, error
 	return out, during("list API tokens", err)
 }
 
-// RevokeToken implements access.Store. A token that is revoked already is not
-// found.
+// RevokeToken implements access.Store.
 func (s *Store) RevokeToken(ctx context.Context, of tenant.ID, id string, at time.Time, f audit.Fact) error {
 	return during("revoke an API token", s.write(ctx, control, func(t *tx) error {
-		ok, err := t.changed(`UPDATE api_token SET revoked_at = ? WHERE id = ? AND tenant = ? AND revoked_at = 0`, micros(at), id, of)
-		if err != nil {
+		var live, others int
+		if err := t.scan(`SELECT count(CASE id WHEN ?1 THEN 1 END), count(CASE id WHEN ?1 THEN NULL ELSE 1 END) FROM api_token WHERE tenant = ?2 AND revoked_at = 0`,
+			[]any{id, of}, &live, &others); err != nil {
 			return err
 		}
-		if !ok {
-			return errToken
+		switch {
+		case live == 0:
+			return access.ErrNotFound
+		case others == 0:
+			return access.ErrLast
+		}
+		if _, err := t.exec(`UPDATE api_token SET revoked_at = ? WHERE id = ? AND tenant = ? AND revoked_at = 0`, micros(at), id, of); err != nil {
+			return err
 		}
 		return t.seal(of, f)
 	}))

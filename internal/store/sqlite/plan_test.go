@@ -202,6 +202,7 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 	ok(err)
 	_, err = s.Token(ctx, "a")
 	ok(err)
+	ok(s.CreateToken(ctx, access.Token{ID: "b", Tenant: tenant.Default}, f))
 	ok(s.RevokeToken(ctx, tenant.Default, "a", clock.now(), f))
 	_, err = s.Facts(ctx, tenant.Default, 0, 5)
 	ok(err)

@@ -1,13 +1,13 @@
 package storetest
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"interlock/internal/access"
 	"interlock/internal/audit"
 	"interlock/internal/cloud/task"
-	"interlock/internal/fault"
 	"interlock/internal/secret"
 	"interlock/internal/tenant"
 )
@@ -29,6 +29,7 @@ var auditCases = []testcase{
 		made, err := w.CreateFirst(w.ctx, first, w.fact("token.create"))
 		w.ok(err)
 		w.is("made", made, true)
+		w.ok(w.CreateToken(w.ctx, w.apiToken("next"), w.fact("token.create")))
 		w.ok(w.RevokeToken(w.ctx, tenant.Default, first.ID, w.Now(), w.fact("token.revoke")))
 		made, err = w.CreateFirst(w.ctx, w.apiToken("second"), w.unkept("token.create"))
 		w.ok(err)
@@ -41,15 +42,51 @@ var auditCases = []testcase{
 		got, err := w.Token(w.ctx, a.ID)
 		w.ok(err)
 		w.equal(got, a)
-		w.is("kind", fault.KindOf(w.RevokeToken(w.ctx, "another", a.ID, w.Now(), w.unkept("token.revoke"))), fault.NotFound)
+		w.Advance(time.Second)
+		b := w.apiToken("b")
+		w.ok(w.CreateToken(w.ctx, b, w.fact("token.create")))
+		w.fails(w.RevokeToken(w.ctx, "another", a.ID, w.Now(), w.unkept("token.revoke")), access.ErrNotFound)
 		w.ok(w.RevokeToken(w.ctx, tenant.Default, a.ID, w.Now(), w.fact("token.revoke")))
-		w.is("kind", fault.KindOf(w.RevokeToken(w.ctx, tenant.Default, a.ID, w.Now(), w.unkept("token.revoke"))), fault.NotFound)
+		w.fails(w.RevokeToken(w.ctx, tenant.Default, a.ID, w.Now(), w.unkept("token.revoke")), access.ErrNotFound)
 		a.RevokedAt = w.Now()
 		all, err := w.Tokens(w.ctx, tenant.Default)
 		w.ok(err)
-		w.equal(all, []access.Token{a})
+		w.equal(all, []access.Token{b, a})
 		_, err = w.Token(w.ctx, "0123456789abcdef")
-		w.is("kind", fault.KindOf(err), fault.NotFound)
+		w.fails(err, access.ErrNotFound)
+		w.is("facts", len(w.chain()), w.facts)
+	}},
+	{"the last live token of a tenant stays, however many are revoked at once", func(w *world) { // R-GOV-4
+		foreign := w.apiToken("another tenant's")
+		foreign.Tenant = "another"
+		w.ok(w.CreateToken(w.ctx, foreign, w.unkeptFor("another")))
+		var tokens []access.Token
+		for range 8 {
+			tokens = append(tokens, w.apiToken("one of many"))
+			w.ok(w.CreateToken(w.ctx, tokens[len(tokens)-1], w.fact("token.create")))
+		}
+		outcomes := make(chan error, len(tokens))
+		for _, k := range tokens {
+			go func() {
+				outcomes <- w.RevokeToken(w.ctx, tenant.Default, k.ID, w.Now(), w.unkept("token.revoke"))
+			}()
+		}
+		kept := 0
+		for range tokens {
+			if err := <-outcomes; err == nil {
+				w.facts++
+			} else {
+				w.fails(err, access.ErrLast)
+				kept++
+			}
+		}
+		w.is("refused as the last", kept, 1)
+		all, err := w.Tokens(w.ctx, tenant.Default)
+		w.ok(err)
+		live := slices.DeleteFunc(all, func(k access.Token) bool { return !k.RevokedAt.IsZero() })
+		w.is("live", len(live), 1)
+		w.fails(w.RevokeToken(w.ctx, tenant.Default, live[0].ID, w.Now(), w.unkept("token.revoke")), access.ErrLast)
+		w.is("facts", len(w.chain()), w.facts)
 	}},
 	{"facts committed at the same time form one chain a tenant", func(w *world) { // R-GOV-0, R-GOV-4
 		var wg sync.WaitGroup
