@@ -306,7 +306,6 @@ func (a *attempt) judge(err error) error {
 		return err
 	case final(err):
 		a.h.fail(err)
-		a.lose(errors.Join(runner.ErrLeaseLost, err))
 		return runner.ErrLeaseLost
 	case f.Code == runner.ErrCancelled.Code:
 		a.cancel(runner.ErrCancelled)

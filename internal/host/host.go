@@ -203,8 +203,13 @@ func (h *Host) awaitFatal(ctx context.Context) error {
 	}
 }
 
-// fail ends Run with err. Only the first counts.
+// fail ends Run with err, of which only the first counts. What the host runs is
+// lost at once: were that left to Run, an attempt could end by itself in
+// between and report a result.
 func (h *Host) fail(err error) {
+	for _, a := range h.all() {
+		a.lose(errors.Join(runner.ErrLeaseLost, err))
+	}
 	select {
 	case h.fatal <- err:
 	default:
