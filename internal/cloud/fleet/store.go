@@ -16,6 +16,7 @@ var (
 	ErrCredential   = fault.New(fault.Unauthenticated, "host_unauthorized", "the host credential is not valid; enroll this host again with a new token")
 	ErrHostRevoked  = fault.New(fault.Unauthenticated, "host_revoked", "this host was revoked by an operator; enroll it again with a new token if that was a mistake")
 	ErrHostNotFound = fault.New(fault.NotFound, "host_not_found", "there is no such host; list them with: interlock host list")
+	ErrHostGone     = fault.New(fault.Conflict, "host_gone", "this host was revoked, so it can't be changed any more; enroll it again with a new token (interlock host token create)")
 	ErrSuperseded   = fault.New(fault.Conflict, "credential_superseded", "this credential was rotated already and its successor is in use; use the successor")
 )
 
@@ -82,7 +83,8 @@ type Store interface {
 	Hosts(ctx context.Context, t tenant.ID) ([]Host, error)         // by name, then id
 	// RecordSeen applies a batch of heartbeats: one statement a second serves them all.
 	RecordSeen(ctx context.Context, batch []Seen) error
-	// The operators' changes below return ErrHostNotFound.
+	// The operators' changes below return ErrHostNotFound, and the last two
+	// ErrHostGone for a host that is revoked.
 	RevokeHost(ctx context.Context, t tenant.ID, id HostID, at time.Time, f audit.Fact) error
 	SetPlanner(ctx context.Context, t tenant.ID, id HostID, allowed bool, decideLimit int, f audit.Fact) error
 	SetDrain(ctx context.Context, t tenant.ID, id HostID, drain bool, f audit.Fact) error

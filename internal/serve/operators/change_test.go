@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"interlock/internal/cloud/fleet"
 	"interlock/internal/serve/operators"
 	"interlock/internal/usage"
 )
@@ -29,6 +30,30 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 		case <-tick.C:
 		case <-deadline:
 			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func TestARevokedHostShowsWhatItCanStillDo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	host := string(w.host.ID)
+	var before, after operators.Host
+	w.must("PUT", operators.HostPath(host, "planner"), operators.PlannerGrant{Allowed: true, MaxConcurrentDecides: 3}, &before)
+	if err := w.fleet.Seen(w.host, fleet.Seen{SlotsFree: 2}); err != nil {
+		t.Fatal(err)
+	}
+	w.must("GET", operators.HostPath(host, ""), nil, &before)
+	if before.SlotsFree != 2 || !before.Planner.Allowed {
+		t.Fatalf("before: %+v", before)
+	}
+	w.must("POST", operators.HostPath(host, "revoke"), nil, &after)
+	if after.Status != "revoked" || after.SlotsFree != 0 || after.Planner != (operators.PlannerGrant{}) {
+		t.Errorf("a revoked host has %d free slots and the grant %+v, want none", after.SlotsFree, after.Planner)
+	}
+	for verb, body := range map[string]any{"drain": operators.DrainRequest{Drain: true}, "planner": operators.PlannerGrant{Allowed: true}} {
+		if p := w.refused("PUT", operators.HostPath(host, verb), body); p.Status != 409 || p.Code != "host_gone" {
+			t.Errorf("%s: got %d %s, want 409 host_gone", verb, p.Status, p.Code)
 		}
 	}
 }

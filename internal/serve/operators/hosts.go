@@ -102,10 +102,15 @@ func (d *Door) revokeEnrolToken(ctx context.Context, o operator, in *anEnrolToke
 	return nil, d.Fleet.RevokeEnrolToken(ctx, o.tenant, o.by, in.ID)
 }
 
+// hostView shows a revoked host without what it can't have any more: free
+// slots and leave to ask for decisions.
 func (d *Door) hostView(h fleet.Host) Host {
 	v := Host{ID: string(h.ID), Name: h.Name, Status: string(d.Fleet.Status(h)), Labels: h.Labels, Devices: []HostDevice{}, Version: h.Version,
 		SlotsFree: h.SlotsFree, Draining: h.Draining, Drain: h.Drain, EnrolledAt: h.EnrolledAt, LastSeenAt: h.LastSeen, RevokedAt: h.RevokedAt,
 		Planner: PlannerGrant{h.PlannerAllowed, h.DecideLimit}}
+	if !h.RevokedAt.IsZero() {
+		v.SlotsFree, v.Planner = 0, PlannerGrant{}
+	}
 	for _, dev := range h.Devices {
 		v.Devices = append(v.Devices, HostDevice{dev.ID, dev.Kind, dev.Name, dev.Labels})
 	}

@@ -121,23 +121,27 @@ func (s *Store) RevokeHost(ctx context.Context, of tenant.ID, id fleet.HostID, a
 
 // SetPlanner implements fleet.Store.
 func (s *Store) SetPlanner(ctx context.Context, of tenant.ID, id fleet.HostID, allowed bool, decideLimit int, f audit.Fact) error {
-	return during("set a host's planner permission", s.changeHost(ctx, of, f,
-		`UPDATE host SET planner_allowed = ?, decide_limit = ? WHERE id = ? AND tenant = ?`, allowed, decideLimit, id, of))
+	return during("set a host's planner permission", s.changeHost(ctx, of, id, f,
+		`UPDATE host SET planner_allowed = ?, decide_limit = ? WHERE id = ? AND tenant = ? AND revoked_at = 0`, allowed, decideLimit, id, of))
 }
 
 // SetDrain implements fleet.Store.
 func (s *Store) SetDrain(ctx context.Context, of tenant.ID, id fleet.HostID, drain bool, f audit.Fact) error {
-	return during("drain a host", s.changeHost(ctx, of, f, `UPDATE host SET drain = ? WHERE id = ? AND tenant = ?`, drain, id, of))
+	return during("drain a host", s.changeHost(ctx, of, id, f, `UPDATE host SET drain = ? WHERE id = ? AND tenant = ? AND revoked_at = 0`, drain, id, of))
 }
 
-func (s *Store) changeHost(ctx context.Context, of tenant.ID, f audit.Fact, update string, args ...any) error {
+// changeHost runs an update that leaves revoked hosts alone.
+func (s *Store) changeHost(ctx context.Context, of tenant.ID, id fleet.HostID, f audit.Fact, update string, args ...any) error {
 	return s.write(ctx, control, func(t *tx) error {
 		ok, err := t.changed(update, args...)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return fleet.ErrHostNotFound
+			if _, err := readHostOf(t, of, id); err != nil {
+				return err
+			}
+			return fleet.ErrHostGone
 		}
 		return t.seal(of, f)
 	})

@@ -201,6 +201,8 @@ var fleetCases = []testcase{
 		w.ok(w.SetDrain(w.ctx, tenant.Default, h.ID, true, w.fact("host.drain")))
 		w.ok(w.RevokeHost(w.ctx, tenant.Default, h.ID, at, w.fact("host.revoke")))
 		w.ok(w.RevokeHost(w.ctx, tenant.Default, h.ID, at.Add(time.Hour), w.unkept("again")))
+		w.fails(w.SetPlanner(w.ctx, tenant.Default, h.ID, true, 0, w.unkept("host.planner")), fleet.ErrHostGone)
+		w.fails(w.SetDrain(w.ctx, tenant.Default, h.ID, false, w.unkept("host.drain")), fleet.ErrHostGone)
 		got, err := w.Host(w.ctx, tenant.Default, h.ID)
 		w.ok(err)
 		h.PlannerAllowed, h.DecideLimit, h.Drain, h.RevokedAt = false, 3, true, at
