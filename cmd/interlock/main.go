@@ -8,7 +8,8 @@
 // to do, and the exit code says what kind it was (exit.go).
 //
 // The first SIGINT or SIGTERM asks a server or a host to drain; the second
-// cancels. Every other command is cancelled by the first.
+// cancels, unless it comes within a second and is thus taken for the same. Every
+// other command is cancelled by the first.
 package main
 
 import (

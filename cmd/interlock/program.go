@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
@@ -53,12 +54,31 @@ func showsColour(f *os.File) bool {
 
 // drain is what the first signal does to a command that can stop gently.
 type drain struct {
-	mu     sync.Mutex // guards gently
-	gently func()     // nil: nothing drains, so the first signal cancels
+	mu     sync.Mutex // guards what follows
+	gently func()     // nil: nothing drains, so the next signal cancels
+	began  time.Time  // when gently was called; zero: not yet
 }
 
-// onFirstSignal makes gently the answer to the first signal; the second then
-// cancels. gently must not block.
+// sameSignal is how long after the first signal another one is taken for its
+// echo: many a program that stops us signals both the process and its group.
+const sameSignal = time.Second
+
+// next returns what a signal that came at a moment asks for; nil: nothing new.
+func (d *drain) next(at time.Time, cancel func()) func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch gently := d.gently; {
+	case gently != nil:
+		d.gently, d.began = nil, at
+		return gently
+	case !d.began.IsZero() && at.Sub(d.began) < sameSignal:
+		return nil
+	}
+	return cancel
+}
+
+// onFirstSignal makes gently the answer to the first signal; the next one that
+// is no echo of it then cancels. gently must not block.
 func (p *program) onFirstSignal(gently func()) {
 	p.drain.mu.Lock()
 	defer p.drain.mu.Unlock()
@@ -74,7 +94,7 @@ func (p *program) watchSignals() (stop func()) {
 		for {
 			select {
 			case <-signals:
-				p.signalled()
+				p.signalled(time.Now())
 			case <-done:
 				return
 			}
@@ -87,16 +107,10 @@ func (p *program) watchSignals() (stop func()) {
 	}
 }
 
-func (p *program) signalled() {
-	p.drain.mu.Lock()
-	gently := p.drain.gently
-	p.drain.gently = nil
-	p.drain.mu.Unlock()
-	if gently == nil {
-		p.cancel(errInterrupted)
-		return
+func (p *program) signalled(at time.Time) {
+	if act := p.drain.next(at, func() { p.cancel(errInterrupted) }); act != nil {
+		act()
 	}
-	gently()
 }
 
 // execute runs one command line and returns the exit code. A defect of ours
