@@ -108,16 +108,21 @@ func (s *Service) HostDrained(h fleet.HostID, drain bool) {
 	s.polls.nudge(h)
 }
 
-// giveBack releases claims whose host had gone before it could be told. No
-// try is spent. What fails here is released by the reaper.
+// giveBack takes back claims whose host had gone before it could be told. That
+// is a miss, as if the claim had not been acknowledged: else a host that asks
+// and vanishes each time would make attempts without end. The first costs no
+// time, for it is ordinary that a connection drops just then and another host
+// may be waiting. From the second on the task pauses longer each time, so that
+// a network which flickers doesn't spend all misses in a moment, and a healthy
+// host gets its turn. What fails here is left to the reaper.
 func (s *Service) giveBack(ctx context.Context, claimed []Task) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for _, t := range claimed {
 		s.counts.vanished.Add(1)
-		back, err := s.store.Release(ctx, fenceOf(t), false, "host_vanished")
+		back, err := s.store.TakeBack(ctx, s.timing, fenceOf(t))
 		if err != nil {
-			s.cfg.Logger.WarnContext(ctx, "claim of a vanished host not released; its lease runs out by itself", "task", t.ID, "attempt", t.Attempt, "host", t.Host, "error", err)
+			s.cfg.Logger.WarnContext(ctx, "claim of a vanished host not taken back; its lease runs out by itself", "task", t.ID, "attempt", t.Attempt, "host", t.Host, "error", err)
 			continue
 		}
 		s.changed(changeOf(back))

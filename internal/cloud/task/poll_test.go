@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"interlock/internal/cloud/fleet"
@@ -176,7 +178,7 @@ func TestARepeatedPollWhoseTasksAreGoneIsServedAnew(t *testing.T) {
 		h := w.host("h", "phone")
 		w.submit()
 		lost := w.pollKey(t.Context(), h, 1, "k").soon()
-		if _, err := w.Release(t.Context(), fence(lost.Assignments[0]), false, "host_vanished"); err != nil {
+		if _, err := w.Release(t.Context(), fence(lost.Assignments[0]), false, "taken_back"); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // this answer is lost, too
@@ -288,7 +290,8 @@ func TestAServerThatGoesDownAnswersEveryPoll(t *testing.T) {
 	})
 }
 
-// meanwhile runs a hook after each claim, before its answer is handed out.
+// meanwhile runs a hook after each claim that got anything, before its answer is
+// handed out.
 type meanwhile struct {
 	task.Store
 	claimed func()
@@ -296,7 +299,9 @@ type meanwhile struct {
 
 func (s *meanwhile) Claim(ctx context.Context, tm task.Timing, reqs []task.ClaimRequest) ([][]task.Task, error) {
 	out, err := s.Store.Claim(ctx, tm, reqs)
-	s.claimed()
+	if slices.ContainsFunc(out, func(given []task.Task) bool { return len(given) > 0 }) {
+		s.claimed()
+	}
 	return out, err
 }
 
@@ -328,6 +333,41 @@ func TestAClaimForAVanishedHostIsGivenBackAtOnce(t *testing.T) {
 		}
 		if s := w.Stats(); s.Vanished != 1 {
 			t.Errorf("stats %+v, want one vanished", s)
+		}
+	})
+}
+
+// A host that asks and goes at each claim must not make attempts without end,
+// and a network that flickers for some seconds must not end the task.
+func TestAHostThatVanishesAtEachClaimUsesUpTheMisses(t *testing.T) {
+	hook := &meanwhile{claimed: func() {}}
+	inBubble(t, func(s task.Store) task.Store { hook.Store = s; return hook }, func(t *testing.T, w *world) {
+		h := w.host("h", "phone")
+		submitted := w.submit()
+		began := time.Now()
+		for next := submitted.NextRun; time.Since(began) < time.Hour; {
+			time.Sleep(time.Until(next))
+			ctx, vanish := context.WithCancel(t.Context())
+			p := &held{w: w, done: make(chan struct{})}
+			hook.claimed = func() { vanish(); <-p.done }
+			go func() {
+				defer close(p.done)
+				p.Answer, p.err = w.Poll(ctx, h, task.Poll{Key: fmt.Sprint("gone at ", next), Max: 1, Idle: idle(h)})
+			}()
+			<-p.done
+			synctest.Wait()
+			now, err := w.Task(t.Context(), tenant.Default, submitted.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now.State.Terminal() {
+				break
+			}
+			next = now.NextRun
+		}
+		got := w.want(submitted.ID, task.Dead, "never_acknowledged")
+		if got.Attempt != 5 || got.Tries != 0 || time.Since(began) < 20*time.Second {
+			t.Errorf("dead after %d attempts, %d tries and %v; want 5, 0 and more than 20 s", got.Attempt, got.Tries, time.Since(began))
 		}
 	})
 }

@@ -145,6 +145,12 @@ type Store interface {
 	// was never acknowledged), or by the reaper's rule if it acted. Again is
 	// a no-op. It frees the device at once.
 	Release(ctx context.Context, f Fence, acted bool, reason string) (Task, error)
+	// TakeBack ends a claim whose host had gone before it could be told of it,
+	// as a miss: the task is queued again, ready at once after its first miss
+	// and after Timing.Backoff of the earlier ones from then on, or Dead after
+	// Timing.MaxMisses. It frees the device at once. An attempt that was
+	// acknowledged after all, or is over, is left alone. ErrNotFound.
+	TakeBack(ctx context.Context, tm Timing, f Fence) (Task, error)
 	// Cancel makes a queued task cancelled and a held one cancelling, for at
 	// most Timing.CancelWithin; again while cancelling is a no-op. ErrTerminal,
 	// ErrNotFound.

@@ -7,8 +7,9 @@
 // guarded by (id, attempt, state) in the statement that makes it, the reaper's
 // too. Lease time is the store's own clock; hosts get relative times only.
 //
-// A claim that the host never acknowledges goes back to the queue without
-// spending one of the task's tries. An acknowledged attempt whose lease ends
+// A claim that the host never acknowledges, or that it was gone before it heard
+// of, goes back to the queue without spending one of the task's tries; it is a
+// miss, and the task is dead after a few. An acknowledged attempt whose lease ends
 // is tried again if nothing had acted on the device or the task is
 // repeatable; else the task ends failed(indeterminate) for a person to look
 // at. A device is leased with the task and stays taken for a grace after a

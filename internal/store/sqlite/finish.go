@@ -25,6 +25,7 @@ const (
 	reasonNoTriesLeft   = "attempts_used_up"
 	reasonNeverAcked    = "never_acknowledged"
 	reasonExpired       = "expired"
+	reasonVanished      = "host_vanished" // of an attempt
 )
 
 // attemptRow is what a result or a release turns on.
@@ -175,6 +176,40 @@ func (t *tx) release(h held, f task.Fence, acted bool, reason string) error {
 	}
 	h.acted = h.acted || acted
 	_, _, err = t.loseAttempt(h, loss{next: t.wall, released: true})
+	return err
+}
+
+// TakeBack implements task.Store.
+func (s *Store) TakeBack(ctx context.Context, tm task.Timing, f task.Fence) (task.Task, error) {
+	k, err := written(ctx, s, control, func(t *tx) (task.Task, error) {
+		h, err := t.readHeld(f.Tenant, f.Task)
+		if err != nil {
+			return task.Task{}, err
+		}
+		if h.refuse(f) == nil && h.ackedAt == 0 && !h.acted {
+			err = t.takeBack(h, tm)
+		}
+		if err != nil {
+			return task.Task{}, err
+		}
+		r, err := readTaskN(t, h.n)
+		return r.Task, err
+	})
+	return k, during("take a claim back", err)
+}
+
+func (t *tx) takeBack(h held, tm task.Timing) error {
+	if err := t.endAttempt(h, endedReleased, reasonVanished); err != nil {
+		return err
+	}
+	if err := t.freeDevice(h.n, h.attempt); err != nil {
+		return err
+	}
+	next := t.wall
+	if h.misses > 0 && tm.Backoff != nil {
+		next += tm.Backoff(h.misses).Microseconds()
+	}
+	_, _, err := t.loseAttempt(h, loss{next: next, missed: true, maxMisses: tm.MaxMisses})
 	return err
 }
 

@@ -172,6 +172,8 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 	fence.Task = k.ID
 	_, err = s.Release(ctx, fence, false, "")
 	ok(err)
+	_, err = s.TakeBack(ctx, crashTiming, task.Fence{Tenant: tenant.Default, Host: "h", Task: heldTask(t, s, "t3b").ID, Attempt: 1})
+	ok(err)
 	ok(s.RevokeHost(ctx, tenant.Default, "h", clock.now(), f))
 	_, _, err = s.Submit(ctx, task.Task{ID: "t4", Tenant: tenant.Default}, "key", [32]byte{}, f)
 	ok(err)

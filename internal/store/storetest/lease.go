@@ -178,6 +178,51 @@ var leaseCases = []testcase{
 		w.is("reason", last.Reason, "stop")
 		w.is("facts", len(w.chain()), w.facts)
 	}},
+	{"a claim that its host was never told of is a miss, at once the first time and after a pause from then on", func(w *world) { // ack misses
+		k := w.submit()
+		for miss := 1; miss <= timing.MaxMisses; miss++ {
+			got, ok := w.claim("h", "p")
+			w.is("claimed", ok, true)
+			w.is("attempt", got.Attempt, miss)
+			for range 2 { // again is a no-op
+				got, err := w.TakeBack(w.ctx, timing, fence(got))
+				w.ok(err)
+				w.is("misses", got.LeaseMisses, miss)
+				w.is("tries", got.Tries, 0)
+				switch miss {
+				case 1:
+					w.is("state", got.State, task.Queued)
+					w.equal(got.NextRun, w.Now())
+				case timing.MaxMisses:
+					w.is("state", got.State, task.Dead)
+					w.is("reason", got.Reason, "never_acknowledged")
+				default:
+					w.is("state", got.State, task.Queued)
+					w.equal(got.NextRun, w.Now().Add(backoff(miss-1)))
+				}
+			}
+			w.Advance(w.read(k.ID).NextRun.Sub(w.Now()))
+		}
+		_, err := w.TakeBack(w.ctx, timing, task.Fence{Tenant: tenant.Default, Host: "h", Task: newID(), Attempt: 1})
+		w.fails(err, task.ErrNotFound)
+	}},
+	{"what was acknowledged after all, is another host's or is being cancelled is not taken back for another try", func(w *world) {
+		running, f := w.running("h", "p1")
+		foreign := f
+		foreign.Host = "other"
+		for _, f := range []task.Fence{f, foreign} {
+			got, err := w.TakeBack(w.ctx, timing, f)
+			w.ok(err)
+			w.equal(got, running)
+		}
+		k, f := w.leased("h", "p2")
+		_, err := w.Cancel(w.ctx, timing, tenant.Default, k.ID, "stop", w.fact("task.cancel"))
+		w.ok(err)
+		got, err := w.TakeBack(w.ctx, timing, f)
+		w.ok(err)
+		w.is("state", got.State, task.Cancelled)
+		w.is("reason", got.Reason, "stop")
+	}},
 	{"a host that renews what is cancelled and never ends it loses it, and its device stays taken for the grace", func(w *world) { // R-HOST-4, every state has a deadline
 		k, f := w.running("h", "p")
 		_, err := w.Cancel(w.ctx, timing, tenant.Default, k.ID, "stop", w.fact("task.cancel"))

@@ -38,6 +38,7 @@ func compareWithModel(t *testing.T, open func(testing.TB) Harness) {
 			"record 2":  m.with(m.recordOne), // the likeliest call of all
 			"finish":    m.with(m.finishOne),
 			"release":   m.with(m.releaseOne),
+			"take back": m.with(m.takeBackOne),
 			"cancel":    m.with(m.cancelOne),
 			"reap":      m.with(m.reapSome),
 			"fail host": m.with(m.failHost),
@@ -248,6 +249,13 @@ func (m *machine) releaseOne() {
 	f, acted := m.anyFence(), rapid.Bool().Draw(m.T, "acted")
 	_, err := m.Release(m.ctx, f, acted, "draining")
 	m.sameError(err, m.model.release(f, acted))
+}
+
+func (m *machine) takeBackOne() {
+	f := m.anyFence()
+	got, err := m.TakeBack(m.ctx, timing, f)
+	m.ok(err)
+	m.equal(got, m.model.takeBack(f))
 }
 
 func (m *machine) cancelOne() {

@@ -305,6 +305,21 @@ func (m *model) release(f task.Fence, acted bool) error {
 	return nil
 }
 
+func (m *model) takeBack(f task.Fence) task.Task {
+	k, err := m.fenced(f)
+	if err == nil && !k.attempt(f.Attempt).acked && !k.Acted {
+		a := k.attempt(f.Attempt)
+		a.ended, a.released = "released", true
+		m.leave(k.ID, a, f.Attempt, time.Time{})
+		next := m.now
+		if k.LeaseMisses > 0 {
+			next = next.Add(backoff(k.LeaseMisses))
+		}
+		m.lose(k, next, true)
+	}
+	return k.Task
+}
+
 // lose is the rule for an attempt that ended without a result.
 func (m *model) lose(k *modelTask, next time.Time, missed bool) {
 	acked := k.attempt(k.Attempt).acked || k.Acted

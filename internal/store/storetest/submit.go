@@ -243,7 +243,7 @@ var claimCases = []testcase{
 		req := wants("h1", 1, "a")
 		first := w.claims(req)[0]
 		w.is("claimed", len(first), 1)
-		_, err := w.Release(w.ctx, fence(first[0]), false, "host_vanished")
+		_, err := w.TakeBack(w.ctx, timing, fence(first[0]))
 		w.ok(err)
 		second := w.claims(req)[0]
 		w.is("claimed anew", len(second), 1)
