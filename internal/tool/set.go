@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ var ErrUnknown = errors.New("unknown tool")
 type Set struct {
 	specs   []Spec
 	schemas map[string]*schema
+	digest  [32]byte
+	forms   sync.Map // of Form: name -> []byte
 }
 
 // NewSet compiles specs. Names must be distinct and portable (see Lint), each
@@ -55,11 +58,46 @@ func NewSet(specs []Spec) (*Set, error) {
 		s.specs = append(s.specs, spec)
 		s.schemas[spec.Name] = schema
 	}
+	s.digest = digest(s.specs)
 	return s, nil
 }
 
 // Specs returns the specs in the order given. The caller must not change them.
 func (s *Set) Specs() []Spec { return s.specs }
+
+// Digest names the set by its content: sets with the same specs, byte by byte
+// and in the same order, have the same one, and no others have.
+func (s *Set) Digest() [32]byte { return s.digest }
+
+// digest hashes specs with the length before each field, so that no two lists
+// hash the same bytes.
+func digest(specs []Spec) [32]byte {
+	h := sha256.New()
+	var length [8]byte
+	for _, spec := range specs {
+		for _, field := range [...][]byte{[]byte(spec.Name), []byte(spec.Description), spec.Parameters} {
+			binary.BigEndian.PutUint64(length[:], uint64(len(field)))
+			h.Write(length[:])
+			h.Write(field)
+		}
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// Form returns the set in an encoding of the caller's, which write is asked
+// for once as long as the set lives; an error is not remembered. The name
+// stands for one encoding in the whole process. The caller must not change the
+// bytes.
+func (s *Set) Form(name string, write func([]Spec) ([]byte, error)) ([]byte, error) {
+	if known, ok := s.forms.Load(name); ok {
+		return known.([]byte), nil
+	}
+	form, err := write(s.specs)
+	if err == nil {
+		s.forms.Store(name, form)
+	}
+	return form, err
+}
 
 // Check decodes raw strictly and validates it against the named tool's schema.
 // It returns ErrUnknown or an error that wraps ErrArguments, also for arguments
@@ -111,44 +149,24 @@ func explain(err error) string {
 	return strings.Join(out, ", ")
 }
 
-// compiled caches schemas by content: a host offers the same few tools at each
-// step, and compiling one costs more than the rest of a decision's checks.
-var compiled = struct {
-	sync.Mutex
-	m     map[[32]byte]*schema // guarded by Mutex
-	bytes int                  // of the schemas as written; guarded by Mutex
-}{m: map[[32]byte]*schema{}}
-
-// maxCompiled bounds the cache in bytes of schemas as written, which take
-// hundreds of times that when compiled: strangers' tools could otherwise grow
-// it.
-const maxCompiled = 512 << 10
+// compiled caches schemas by content: a set that was changed a little keeps
+// most of them, and compiling one costs more than the rest of a decision's
+// checks. Compiled, a schema takes hundreds of times its text.
+var compiled = newRecent[*schema](256 << 10)
 
 func compile(raw json.RawMessage) (*schema, error) {
 	if len(raw) > MaxSchemaBytes {
 		return nil, fmt.Errorf("larger than %d bytes", MaxSchemaBytes)
 	}
 	key := sha256.Sum256(raw)
-	compiled.Lock()
-	s := compiled.m[key]
-	compiled.Unlock()
-	if s != nil {
+	if s, known := compiled.get(key); known {
 		return s, nil
 	}
 	s, err := compileAnew(raw)
 	if err != nil {
 		return nil, err
 	}
-	compiled.Lock()
-	defer compiled.Unlock()
-	if compiled.bytes+len(raw) > maxCompiled {
-		clear(compiled.m)
-		compiled.bytes = 0
-	}
-	if compiled.m[key] == nil {
-		compiled.m[key] = s
-		compiled.bytes += len(raw)
-	}
+	compiled.put(key, s, len(raw))
 	return s, nil
 }
 
