@@ -12,8 +12,12 @@ package hostapi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"interlock/internal/llm"
 	"interlock/internal/policy"
@@ -280,9 +284,41 @@ func NewDecideRequest(r llm.Request) DecideRequest {
 	return d
 }
 
+// ReceivedDecide is a DecideRequest as its receiver reads it: the same on the
+// wire.
+type ReceivedDecide struct {
+	DecideRequest               // but for its Tools
+	Tools         ReceivedTools `json:"tools"`
+}
+
+// ReceivedTools are tools as a set. What was received before is recognised.
+type ReceivedTools struct {
+	set     *tool.Set
+	refused error // why they are no set
+}
+
+// UnmarshalJSONFrom refuses what isn't a list of specs. Whether they make a
+// set is for Request to say.
+func (t *ReceivedTools) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	var malformed error
+	t.set, malformed, t.refused = tool.Read(raw)
+	var where *jsonv2.SemanticError
+	if errors.As(malformed, &where) {
+		where.JSONPointer = d.StackPointer() + where.JSONPointer
+	}
+	return malformed
+}
+
 // Request reads what NewDecideRequest wrote. Its errors are fit for the caller.
-func (d DecideRequest) Request(key string) (llm.Request, error) {
-	set, err := tool.NewSet(d.Tools)
+func (d ReceivedDecide) Request(key string) (llm.Request, error) {
+	set, err := d.Tools.set, d.Tools.refused
+	if set == nil && err == nil {
+		set, err = tool.NewSet(nil)
+	}
 	if err != nil {
 		return llm.Request{}, err
 	}

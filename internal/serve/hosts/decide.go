@@ -24,7 +24,7 @@ func (d *Door) decide(ctx context.Context, c call) (int, any, error) {
 		return 0, nil, err
 	}
 	defer release()
-	var body hostapi.DecideRequest
+	var body hostapi.ReceivedDecide
 	if err := serve.Decode(c.w, c.r, hostapi.MaxDecideBody, &body); err != nil {
 		return 0, nil, err
 	}
@@ -32,7 +32,7 @@ func (d *Door) decide(ctx context.Context, c call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	body = hostapi.DecideRequest{}
+	body = hostapi.ReceivedDecide{}
 	serve.Hold(c.w, maxDecide+decideSlack) // the service keeps the real, shorter deadline
 	decided, err := d.Decisions.Decide(ctx, c.host, req, serve.RequestID(ctx))
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Door) reserve(c call) (release func(), err error) {
 
 // request reads the body's parts; a part that can't be right is a decision
 // that did not come, like the provider's own refusal of it.
-func request(body hostapi.DecideRequest, key string) (llm.Request, error) {
+func request(body hostapi.ReceivedDecide, key string) (llm.Request, error) {
 	switch {
 	case body.TaskID == "" || len(body.TaskID) > maxTaskID || body.Attempt < 1:
 		return llm.Request{}, refused("task_id and attempt name no attempt")

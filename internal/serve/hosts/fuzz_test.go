@@ -19,7 +19,7 @@ func FuzzADecideBodyIsReadOrRefused(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var q hostapi.DecideRequest
+		var q hostapi.ReceivedDecide
 		err := serve.Unmarshal(body, &q)
 		if err == nil {
 			_, err = q.Request("key")
