@@ -5,23 +5,41 @@ import (
 	"time"
 
 	"interlock/internal/llm"
+	"interlock/internal/tool"
 )
 
-// Decide makes one decision for a vendor's client, which says how its API
-// words a request, with or without forcing a call, and how it reads a reply.
-// The whole of it ends by the shorter of the wire's timeout and the request's.
-// The error is an *llm.Unavailable, as read's must be.
-func (w *Wire) Decide(ctx context.Context, r llm.Request, message func(forced bool) any, read func(Answer) (llm.Reply, error)) (llm.Decision, error) {
+// Wording is how a vendor's API says a request and its reply.
+type Wording struct {
+	// Message is the body of a request but for its tools, with or without
+	// forcing a call. It is an object with at least one member.
+	Message func(r llm.Request, forced bool) any
+	// Offer is one entry of its "tools". It depends on nothing but the spec and
+	// on whether the dialect is portable: it is asked once a set of tools.
+	Offer func(tool.Spec) any
+	// Read reads a reply; its error is an *llm.Unavailable.
+	Read func(Answer) (llm.Reply, error)
+}
+
+// Decide makes one decision for a vendor's client in its words. The whole of
+// it ends by the shorter of the wire's timeout and the request's. The error is
+// an *llm.Unavailable.
+func (w *Wire) Decide(ctx context.Context, r llm.Request, say Wording) (llm.Decision, error) {
 	if err := w.check(r); err != nil {
 		return llm.Decision{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.within(r.Timeout))
 	defer cancel()
-	answer, err := w.askForced(ctx, message)
+	answer, err := w.askForced(func(forced bool) (Answer, error) {
+		body, err := w.encode(r, say, forced)
+		if err != nil {
+			return Answer{}, err
+		}
+		return w.ask(ctx, body)
+	})
 	if err != nil {
 		return llm.Decision{}, err
 	}
-	reply, err := read(answer)
+	reply, err := say.Read(answer)
 	if err != nil {
 		return llm.Decision{}, err
 	}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"io"
 	"log"
 	"math"
@@ -75,7 +76,7 @@ func TestAnUnverifiedServerIsNotTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.ask(t.Context(), "hello")
+	_, err = w.ask(t.Context(), []byte(`"hello"`))
 	if u := llm.AsUnavailable(err); err == nil || u.Reason != llm.Transport || !strings.Contains(u.Detail, "certificate") || asked != 0 {
 		t.Errorf("got %v after %d requests", err, asked)
 	}
@@ -91,7 +92,7 @@ func TestARequestLargerThanTheVendorTakesIsNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.ask(t.Context(), strings.Repeat("x", maxRequestBytes))
+	_, err = w.ask(t.Context(), bytes.Repeat([]byte("x"), maxRequestBytes+1))
 	if u := llm.AsUnavailable(err); err == nil || u.Reason != llm.BadRequest || asked != 0 {
 		t.Errorf("got %v after %d requests", err, asked)
 	}

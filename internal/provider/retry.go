@@ -7,9 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"interlock/internal/llm"
 	"interlock/internal/sleep"
 )
@@ -22,33 +19,26 @@ const (
 	maxPause   = 8 * time.Second
 )
 
-// askForced asks with a message that forces a call, or, of a model that takes
+// askForced asks with a request that forces a call, or, of a model that takes
 // none, with one that doesn't. A model that isn't known to is recognised by
-// its refusal, asked again at once, and remembered until the process ends. The
-// error is an *llm.Unavailable.
-func (w *Wire) askForced(ctx context.Context, message func(forced bool) any) (Answer, error) {
+// its refusal, asked again at once, and remembered until the process ends.
+func (w *Wire) askForced(ask func(forced bool) (Answer, error)) (Answer, error) {
 	if w.unforced.Load() {
-		return w.ask(ctx, message(false))
+		return ask(false)
 	}
-	a, err := w.ask(ctx, message(true))
+	a, err := ask(true)
 	if !errors.Is(err, ErrUnforceable) {
 		return a, err
 	}
-	if a, err = w.ask(ctx, message(false)); err == nil {
+	if a, err = ask(false); err == nil {
 		w.unforced.Store(true)
 	}
 	return a, err
 }
 
-// ask encodes message and sends it until it brings a whole reply, within the
-// retry policy and ctx. The error is an *llm.Unavailable.
-func (w *Wire) ask(ctx context.Context, message any) (Answer, error) {
-	// A prompt that is not UTF-8 gets U+FFFD where it isn't: it was read off
-	// a screen, and a decision shouldn't fail for it.
-	body, err := json.Marshal(message, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return Answer{}, w.fail(llm.BadRequest, "the request can't be written as JSON")
-	}
+// ask sends body until it brings a whole reply, within the retry policy and
+// ctx. The error is an *llm.Unavailable.
+func (w *Wire) ask(ctx context.Context, body []byte) (Answer, error) {
 	if len(body) > maxRequestBytes {
 		return Answer{}, w.fail(llm.BadRequest, fmt.Sprintf("the request is %d bytes, and the provider takes %d at most; lower the image edge setting or shorten the prompts", len(body), maxRequestBytes))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -50,6 +51,7 @@ type Wire struct {
 	model    string
 	timeout  time.Duration
 	portable bool
+	form     string      // names how this wire's dialect writes tools
 	unforced atomic.Bool // the model takes no forced call
 	client   *http.Client
 }
@@ -74,6 +76,7 @@ func NewWire(v Vendor, c Config) (*Wire, error) {
 	}
 	w := &Wire{vendor: v, url: url, key: c.Key, model: c.Model, timeout: c.Timeout,
 		portable: c.Dialect == DialectPortable || (c.Dialect == DialectByURL && url != own)}
+	w.form = fmt.Sprintf("%s, portable %t", v.Name, w.portable)
 	if w.timeout == 0 {
 		w.timeout = llm.DefaultTimeout
 	}

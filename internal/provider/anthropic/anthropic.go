@@ -62,5 +62,5 @@ func New(c provider.Config) (*Client, error) {
 
 // Decide implements llm.ToolCaller.
 func (c *Client) Decide(ctx context.Context, r llm.Request) (llm.Decision, error) {
-	return c.wire.Decide(ctx, r, func(forced bool) any { return c.message(r, forced) }, c.read)
+	return c.wire.Decide(ctx, r, provider.Wording{Message: c.message, Offer: c.offer, Read: c.read})
 }

@@ -8,14 +8,12 @@ import (
 	"interlock/internal/tool"
 )
 
-// message is the body of POST /v1/messages. An absent "type" of a tool means
-// the custom tool, which some compatible servers refuse to see spelled out.
+// message is the body of POST /v1/messages but for its tools.
 type message struct {
 	Model      string    `json:"model"`
 	MaxTokens  int       `json:"max_tokens"`
 	System     string    `json:"system,omitzero"`
 	Messages   []turn    `json:"messages"`
-	Tools      []offer   `json:"tools"`
 	ToolChoice choice    `json:"tool_choice"`
 	Thinking   *kindOnly `json:"thinking,omitzero"`
 }
@@ -37,6 +35,8 @@ type source struct {
 	Data      []byte `json:"data"` // base64 on the wire
 }
 
+// offer is one of its tools. An absent "type" means the custom tool, which some
+// compatible servers refuse to see spelled out.
 type offer struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description,omitzero"`
@@ -53,7 +53,7 @@ type kindOnly struct {
 	Type string `json:"type"`
 }
 
-func (c *Client) message(r llm.Request, forced bool) message {
+func (c *Client) message(r llm.Request, forced bool) any {
 	m := message{Model: c.wire.Model(), MaxTokens: thinkingMaxOutput, System: r.System, ToolChoice: choice{Type: "auto", DisableParallel: true}}
 	if forced {
 		m.MaxTokens, m.ToolChoice.Type, m.Thinking = defaultMaxOutput, "any", &kindOnly{"disabled"}
@@ -67,9 +67,10 @@ func (c *Client) message(r llm.Request, forced bool) message {
 	}
 	user.Content = append(user.Content, block{Type: "text", Text: r.User})
 	m.Messages = []turn{user}
-	for _, spec := range r.Tools.Specs() {
-		m.Tools = append(m.Tools, offer{Name: spec.Name, Description: spec.Description, InputSchema: provider.Parameters(spec),
-			Strict: !c.wire.Portable() && tool.Strict(Name, spec)})
-	}
 	return m
+}
+
+func (c *Client) offer(spec tool.Spec) any {
+	return offer{Name: spec.Name, Description: spec.Description, InputSchema: provider.Parameters(spec),
+		Strict: !c.wire.Portable() && tool.Strict(Name, spec)}
 }

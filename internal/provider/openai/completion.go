@@ -10,15 +10,14 @@ import (
 	"interlock/internal/tool"
 )
 
-// completion is the body of POST /v1/chat/completions.
+// completion is the body of POST /v1/chat/completions but for its tools.
 type completion struct {
-	Model               string  `json:"model"`
-	MaxCompletionTokens int     `json:"max_completion_tokens"`
-	Messages            []turn  `json:"messages"`
-	Tools               []offer `json:"tools"`
-	ToolChoice          string  `json:"tool_choice"`
-	ParallelToolCalls   bool    `json:"parallel_tool_calls"`
-	Store               *bool   `json:"store,omitzero"`
+	Model               string `json:"model"`
+	MaxCompletionTokens int    `json:"max_completion_tokens"`
+	Messages            []turn `json:"messages"`
+	ToolChoice          string `json:"tool_choice"`
+	ParallelToolCalls   bool   `json:"parallel_tool_calls"`
+	Store               *bool  `json:"store,omitzero"`
 }
 
 // turn is one message. Content is a string, or a []part with a picture: some
@@ -38,6 +37,7 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
+// offer is one of its tools.
 type offer struct {
 	Type     string   `json:"type"`
 	Function function `json:"function"`
@@ -50,7 +50,7 @@ type function struct {
 	Strict      *bool          `json:"strict,omitzero"`
 }
 
-func (c *Client) completion(r llm.Request, forced bool) completion {
+func (c *Client) completion(r llm.Request, forced bool) any {
 	m := completion{Model: c.wire.Model(), MaxCompletionTokens: c.maxOutput, ToolChoice: "required"}
 	if !forced {
 		m.ToolChoice = "auto"
@@ -59,17 +59,18 @@ func (c *Client) completion(r llm.Request, forced bool) completion {
 		m.Messages = append(m.Messages, turn{"system", r.System})
 	}
 	m.Messages = append(m.Messages, turn{"user", userContent(r)})
-	for _, spec := range r.Tools.Specs() {
-		f := function{Name: spec.Name, Description: spec.Description, Parameters: provider.Parameters(spec)}
-		if !c.wire.Portable() {
-			f.Strict = new(tool.Strict(Name, spec))
-		}
-		m.Tools = append(m.Tools, offer{"function", f})
-	}
 	if !c.wire.Portable() {
 		m.Store = new(false)
 	}
 	return m
+}
+
+func (c *Client) offer(spec tool.Spec) any {
+	f := function{Name: spec.Name, Description: spec.Description, Parameters: provider.Parameters(spec)}
+	if !c.wire.Portable() {
+		f.Strict = new(tool.Strict(Name, spec))
+	}
+	return offer{"function", f}
 }
 
 func userContent(r llm.Request) any {
