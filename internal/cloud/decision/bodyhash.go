@@ -9,19 +9,15 @@ import (
 )
 
 // bodyHash identifies what a request asks, so that one key is not used for two
-// questions: length-prefixed fields, the screenshot by its own hash. The
-// timeout is not part of it; a repeat has less time left and asks the same.
+// questions: length-prefixed fields, the tools and the screenshot by hashes of
+// their own. The timeout is not part of it; a repeat has less time left and asks the same.
 func bodyHash(r llm.Request, picture *llm.Evidence) [32]byte {
 	h := fieldHash{sha256.New()}
-	h.text("interlock decide 1")
+	h.text("interlock decide 2")
 	h.text(r.System)
 	h.text(r.User)
-	h.number(len(r.Tools.Specs()))
-	for _, t := range r.Tools.Specs() {
-		h.text(t.Name)
-		h.text(t.Description)
-		h.text(string(t.Parameters))
-	}
+	tools := r.Tools.Digest()
+	h.Write(tools[:])
 	if picture != nil {
 		h.text(string(picture.SHA256[:]))
 	}
