@@ -16,10 +16,6 @@ const (
 // maxBatch bounds one write; what is left goes with the next.
 const maxBatch = 5_000
 
-// forgetAfter is how long a credential's row outlives its retirement or
-// expiry, so that a late copy is still told from a mistyped one.
-const forgetAfter = 30 * 24 * time.Hour
-
 // seenBatch holds the latest word of each host that called since the start,
 // which is newer than the store's, and which of them are not written yet. A
 // crash loses at most a second of it, and the next heartbeat brings it again.
@@ -84,8 +80,8 @@ func (s *Service) Seen(h Host, news Seen) error {
 	return nil
 }
 
-// Run writes heartbeats, at most one statement a second, and forgets long
-// retired credentials, until ctx ends; then it writes what is left. A failed
+// Run writes heartbeats, at most one statement a second, and forgets credentials
+// and enrolment tokens that ended long ago, until ctx ends; then it writes what is left. A failed
 // write is logged and what it held is dropped: the next heartbeat says it again.
 func (s *Service) Run(ctx context.Context) error {
 	write, sweep := time.NewTicker(writeEvery), time.NewTicker(time.Hour)
@@ -97,6 +93,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.writeSeen(ctx)
 		case <-sweep.C:
 			s.forgetCredentials(ctx)
+			s.forgetEnrolTokens(ctx)
 		case <-ctx.Done():
 			for s.writeSeen(ctx) {
 			}
@@ -118,14 +115,4 @@ func (s *Service) writeSeen(ctx context.Context) bool {
 		s.cfg.Logger.WarnContext(ctx, "heartbeats not written", "hosts", len(batch), "error", err)
 	}
 	return true
-}
-
-func (s *Service) forgetCredentials(ctx context.Context) {
-	n, err := s.store.DeleteCredentials(ctx, s.now().Add(-forgetAfter))
-	switch {
-	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "retired credentials not removed", "error", err)
-	case n > 0:
-		s.cfg.Logger.InfoContext(ctx, "retired credentials removed", "credentials", n)
-	}
 }

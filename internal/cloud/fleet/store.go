@@ -57,6 +57,9 @@ type Store interface {
 	EnrolTokens(ctx context.Context, t tenant.ID) ([]EnrolToken, error) // newest first
 	// RevokeEnrolToken makes an unused token useless; ErrNoEnrolToken if there is none.
 	RevokeEnrolToken(ctx context.Context, t tenant.ID, id string, at time.Time, f audit.Fact) error
+	// DeleteEnrolTokens removes at most limit tokens whose ExpiresAt is before
+	// `before`, whether they were used, revoked or neither: nobody can use them.
+	DeleteEnrolTokens(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// Enroll uses up the token and stores the host and its first credential,
 	// with the fact in the token's tenant; the host's tenant is the token's,

@@ -7,13 +7,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run hands out work and ends leases that ran out, until ctx ends; then held
-// polls are answered empty. No failure of the store ends it.
+// Run hands out work, ends leases that ran out and forgets old idempotency
+// keys, until ctx ends; then held polls are answered empty. No failure of the store ends it.
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.dispatch(ctx) })
 	g.Go(func() error { return s.sweepAll(ctx) })
 	g.Go(func() error { return s.reapAll(ctx) })
+	g.Go(func() error { return s.forgetAll(ctx) })
 	return g.Wait()
 }
 

@@ -100,6 +100,9 @@ type Store interface {
 	// Submitted returns the task that Submit with that key and body would
 	// return again, and whether there is one; ErrKeyReused as there.
 	Submitted(ctx context.Context, t tenant.ID, key string, body [32]byte) (Task, bool, error)
+	// ForgetKeys removes at most limit keys that Submit took before `before`,
+	// and returns how many. The tasks stay.
+	ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error)
 	Task(ctx context.Context, t tenant.ID, id ID) (Task, error) // ErrNotFound
 	Tasks(ctx context.Context, f Filter) ([]Task, error)
 	Attempts(ctx context.Context, t tenant.ID, id ID) ([]Attempt, error)

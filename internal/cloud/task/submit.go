@@ -35,8 +35,11 @@ const (
 	maxAhead    = 366 * 24 * time.Hour
 )
 
+// KeepKeys is how long a submit's idempotency key is remembered at least.
+const KeepKeys = 30 * 24 * time.Hour
+
 // Submission is a task that an operator asks for. By is the actor. Key, where
-// not empty, makes a repeat return the first task.
+// not empty, makes a repeat within KeepKeys return the first task.
 type Submission struct {
 	Tenant tenant.ID
 	By     string

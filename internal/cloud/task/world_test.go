@@ -32,6 +32,12 @@ type world struct {
 // wrap, where not nil, stands between the service and its store.
 func inBubble(t *testing.T, wrap func(task.Store) task.Store, f func(t *testing.T, w *world)) {
 	t.Helper()
+	inBubbleAt(t, task.Config{}, wrap, f)
+}
+
+// inBubbleAt is inBubble with other times than the product's.
+func inBubbleAt(t *testing.T, cfg task.Config, wrap func(task.Store) task.Store, f func(t *testing.T, w *world)) {
+	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "task.db")})
@@ -40,12 +46,13 @@ func inBubble(t *testing.T, wrap func(task.Store) task.Store, f func(t *testing.
 		}
 		defer db.Close()
 		quiet := slog.New(slog.DiscardHandler)
+		cfg.Logger = quiet
 		var store task.Store = db
 		if wrap != nil {
 			store = wrap(db)
 		}
 		w := &world{t: t, store: db}
-		if w.Service, err = task.New(store, task.Config{Logger: quiet}); err != nil {
+		if w.Service, err = task.New(store, cfg); err != nil {
 			t.Fatal(err)
 		}
 		if w.fleet, err = fleet.New(db, w.Service, fleet.Config{Logger: quiet}); err != nil {

@@ -75,6 +75,15 @@ func (s *Store) RevokeEnrolToken(ctx context.Context, of tenant.ID, id string, a
 	}))
 }
 
+// DeleteEnrolTokens implements fleet.Store.
+func (s *Store) DeleteEnrolTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := written(ctx, s, bulk, func(t *tx) (int, error) {
+		n, err := t.exec(`DELETE FROM enrol_token WHERE id IN (SELECT id FROM enrol_token WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`, micros(before), limit)
+		return int(n), err
+	})
+	return n, during("delete old enrolment tokens", err)
+}
+
 // Enroll implements fleet.Store.
 func (s *Store) Enroll(ctx context.Context, e fleet.Enrolment, f audit.Fact) (fleet.Host, error) {
 	h, err := written(ctx, s, control, func(t *tx) (fleet.Host, error) { return t.enroll(e, f) })

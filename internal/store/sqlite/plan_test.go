@@ -184,6 +184,10 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 	}
 	_, _, err = s.Submitted(ctx, tenant.Default, "key", [32]byte{})
 	ok(err)
+	_, err = s.ForgetKeys(ctx, clock.now(), 5)
+	ok(err)
+	_, err = s.DeleteEnrolTokens(ctx, clock.now(), 5)
+	ok(err)
 	_, err = s.Count(ctx, tenant.Default)
 	ok(err)
 	_, err = s.Attempts(ctx, tenant.Default, k.ID)

@@ -59,7 +59,7 @@ func (s standing) earlier(body [32]byte) (step int, had bool, err error) {
 // waits for it; only a repeat reads more.
 func (s *Store) Standing(ctx context.Context, f task.Fence, key string, body [32]byte) (decision.Standing, error) {
 	var out decision.Standing
-	err := s.read(ctx, func(v view) error {
+	err := s.glance(ctx, func(v view) error {
 		at, err := standWithLimits(v, f, key, &out)
 		if err != nil {
 			return err

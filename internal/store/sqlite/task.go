@@ -75,13 +75,22 @@ func submittedBefore(q querier, of tenant.ID, key string, body [32]byte) (task.T
 	return r.Task, err == nil, err
 }
 
+// ForgetKeys implements task.Store.
+func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := written(ctx, s, bulk, func(t *tx) (int, error) {
+		n, err := t.exec(`DELETE FROM task_key WHERE (tenant, key) IN (SELECT tenant, key FROM task_key WHERE at < ? ORDER BY at LIMIT ?)`, micros(before), limit)
+		return int(n), err
+	})
+	return n, during("forget old idempotency keys", err)
+}
+
 func (t *tx) submit(k task.Task, key string, body [32]byte, f audit.Fact) (task.Task, error) {
 	n, err := t.insertTask(k)
 	if err != nil {
 		return task.Task{}, err
 	}
 	if key != "" {
-		if _, err := t.exec(`INSERT INTO task_key (tenant, key, body, task) VALUES (?, ?, ?, ?)`, k.Tenant, key, body[:], n); err != nil {
+		if _, err := t.exec(`INSERT INTO task_key (tenant, key, body, task, at) VALUES (?, ?, ?, ?, ?)`, k.Tenant, key, body[:], n, t.wall); err != nil {
 			return task.Task{}, err
 		}
 	}

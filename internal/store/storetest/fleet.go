@@ -128,6 +128,28 @@ var fleetCases = []testcase{
 		w.ok(err)
 		w.is("facts", len(w.chain()), w.facts)
 	}},
+	{"tokens that nobody can use are deleted when they are old, a few at a time", func(w *world) {
+		used, revoked, expired := w.token(), w.token(), w.token()
+		h, err := w.Enroll(w.ctx, w.enrolment(used, "k"), w.fact("host.enroll"))
+		w.ok(err)
+		w.ok(w.RevokeEnrolToken(w.ctx, tenant.Default, revoked.ID, w.Now(), w.fact("enrol_token.revoke")))
+		w.Advance(time.Minute)
+		live := w.token()
+		for _, step := range []struct {
+			before time.Time
+			gone   int
+		}{{expired.ExpiresAt, 0}, {expired.ExpiresAt.Add(time.Microsecond), 2}, {live.ExpiresAt, 1}, {live.ExpiresAt, 0}} {
+			n, err := w.DeleteEnrolTokens(w.ctx, step.before, 2)
+			w.ok(err)
+			w.is("deleted", n, step.gone)
+		}
+		left, err := w.EnrolTokens(w.ctx, tenant.Default)
+		w.ok(err)
+		w.is("left", len(left) == 1 && left[0].ID == live.ID, true)
+		_, err = w.Host(w.ctx, tenant.Default, h.ID)
+		w.ok(err)
+		w.is("facts", len(w.chain()), w.facts)
+	}},
 	{"a rotation whose answer was lost can be repeated until the successor is used", func(w *world) { // R-HOST-1
 		h, old := w.enrolled()
 		retire := w.Now().Add(10 * time.Minute)

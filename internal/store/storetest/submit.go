@@ -59,6 +59,28 @@ var submitCases = []testcase{
 		w.is("replayed for another tenant", replayed, false)
 		w.is("facts", len(w.chain()), w.facts)
 	}},
+	{"a key is forgotten when it is old, a few at a time, and its task stays", func(w *world) {
+		start := w.Now()
+		var ids []task.ID
+		for i := range 4 {
+			k := task.Task{ID: newID(), Tenant: tenant.Default, Spec: spec(), State: task.Queued}
+			_, _, err := w.Submit(w.ctx, k, fmt.Sprint("key-", i), [32]byte{1}, w.fact("task.submit"))
+			w.ok(err)
+			ids = append(ids, k.ID)
+			w.Advance(time.Minute)
+		}
+		for _, step := range []struct{ want int }{{2}, {1}, {0}} {
+			n, err := w.ForgetKeys(w.ctx, start.Add(3*time.Minute), 2)
+			w.ok(err)
+			w.is("forgotten", n, step.want)
+		}
+		for i, id := range ids {
+			_, found, err := w.Submitted(w.ctx, tenant.Default, fmt.Sprint("key-", i), [32]byte{1})
+			w.ok(err)
+			w.is(fmt.Sprintf("key %d is known", i), found, i == 3)
+			w.is("state", w.read(id).State, task.Queued)
+		}
+	}},
 	{"of many submissions with one key one makes a task", func(w *world) {
 		var ids sync.Map
 		var wg sync.WaitGroup

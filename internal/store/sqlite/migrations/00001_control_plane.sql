@@ -16,6 +16,7 @@ CREATE TABLE enrol_token (
   revoked_at INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX enrol_token_newest ON enrol_token (tenant, created_at);
+CREATE INDEX enrol_token_ended ON enrol_token (expires_at);
 
 CREATE TABLE host (
   id              TEXT PRIMARY KEY,
@@ -117,8 +118,10 @@ CREATE TABLE task_key (
   key    TEXT NOT NULL,
   body   BLOB NOT NULL,
   task   INTEGER NOT NULL REFERENCES task (n),
+  at     INTEGER NOT NULL,
   PRIMARY KEY (tenant, key)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX task_key_oldest ON task_key (at);
 
 CREATE TABLE attempt (
   task        INTEGER NOT NULL REFERENCES task (n),
