@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -126,27 +125,6 @@ func (s *Set) Check(name string, raw []byte) (Call, error) {
 func (s *Set) TakesNothing(name string) bool {
 	schema := s.schemas[name]
 	return schema != nil && schema.validate(map[string]any{}) == nil
-}
-
-// explain lists the places that break the schema and the keyword each breaks,
-// without the values found there.
-func explain(err error) string {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return err.Error()
-	}
-	var out []string
-	var walk func(*jsonschema.ValidationError)
-	walk = func(v *jsonschema.ValidationError) {
-		if len(v.Causes) == 0 && len(out) < 4 {
-			out = append(out, fmt.Sprintf("/%.100s breaks %q", strings.Join(v.InstanceLocation, "/"), strings.Join(v.ErrorKind.KeywordPath(), "/")))
-		}
-		for _, c := range v.Causes {
-			walk(c)
-		}
-	}
-	walk(v)
-	return strings.Join(out, ", ")
 }
 
 // compiled caches schemas by content: a set that was changed a little keeps
