@@ -71,7 +71,7 @@ func (c Config) Validate() error {
 		wrong.Add("%s", err)
 	}
 	wrong.Require(c.StateDir != "", "the state folder is not set")
-	wrong.Require(c.Name != "" && len(c.Name) <= 100, "the host's name is empty or longer than 100 bytes")
+	wrong.Require(hostapi.IsHostName(c.Name), "the host's name is not 1 to %d of a-z, A-Z, 0-9, '.', '_' and '-'", hostapi.MaxHostName)
 	wrong.Require(c.Slots >= 0 && c.Slots <= hostapi.MaxHeld, "the slots are not between 0 and %d", hostapi.MaxHeld)
 	wrong.Require(c.DrainTime >= 0, "the drain time is negative")
 	return wrong.Refuse("host_settings", "the host's settings")

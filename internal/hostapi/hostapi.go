@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -47,14 +48,24 @@ func TaskPath(id string, attempt int, verb string) string {
 	return fmt.Sprintf("/internal/v1/tasks/%s/attempts/%d/%s", id, attempt, verb)
 }
 
-// Limits of bodies, which both sides keep.
+// Limits that both sides keep.
 const (
 	MaxBody       = 1 << 20 // bytes of a request but decide's
 	MaxDecideBody = 8 << 20 // bytes of a decide with its base64 screenshot
 	MaxReply      = 8 << 20 // bytes of any answer
 	MaxHeld       = 256     // attempts one host may hold
 	MaxDevices    = 256     // devices one host may offer
+	MaxHostName   = 64      // bytes of a host's name
 )
+
+// IsHostName reports whether a host may be called s: 1 to MaxHostName of a-z,
+// A-Z, 0-9, '.', '_' and '-'.
+func IsHostName(s string) bool {
+	strange := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-'
+	}
+	return s != "" && len(s) <= MaxHostName && !strings.ContainsFunc(s, strange)
+}
 
 // Picture is an encoded screenshot: base64 in JSON, a byte count to every
 // printer. Only a decide request holds one.
