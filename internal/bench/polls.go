@@ -120,17 +120,17 @@ func polls(ctx context.Context, b *bench) error {
 	case <-ctx.Done():
 	}
 	resident := residentMB(child.Process.Pid)
-	count := failed.Load()
+	failures := fmt.Sprintf("%d (%d were told to come back)", failed.Load(), deferred.Load())
+	if first := firstFailure.Load(); first != nil {
+		failures += fmt.Sprintf(", first: %v", *first)
+	}
+	none := failed.Load() == 0
 	in.Close() // the child writes its profiles while the polls are held
 	child.Wait()
 	stop()
 	waiting.Wait()
 	row(fmt.Sprintf("%d idle polls: resident memory of the server", b.idle), fmt.Sprintf("%d MB (%d MB after enrolling, before polling)", resident, enrolled), "at most 200 MB", resident <= 200)
-	failures := fmt.Sprintf("%d (%d were told to come back)", count, deferred.Load())
-	if first := firstFailure.Load(); first != nil {
-		failures += fmt.Sprintf(", first: %v", *first)
-	}
-	row("polls that failed", failures, "none", count == 0)
+	row("polls that failed", failures, "none", none)
 	return nil
 }
 
