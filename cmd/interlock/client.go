@@ -242,7 +242,7 @@ func (c *client) problem(reply *http.Response) error {
 }
 
 func (c *client) stranger() *fault.Error {
-	return fault.New(fault.Unavailable, "not_interlock", "%s answers, but not as an Interlock server; check INTERLOCK_SERVER, and the proxy in front of it if there is one", c.base)
+	return fault.New(fault.Unavailable, "server_not_interlock", "%s answers, but not as an Interlock server; check INTERLOCK_SERVER, and the proxy in front of it if there is one", c.base)
 }
 
 // unreachable says why there was no answer.

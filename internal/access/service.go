@@ -17,7 +17,7 @@ import (
 
 // Named failures of access.
 var (
-	ErrToken    = fault.New(fault.Unauthenticated, "token_invalid", "the API token is not valid; make another with: interlock token create")
+	ErrToken    = fault.New(fault.Unauthenticated, "invalid_token", "the API token is not valid; make another with: interlock token create")
 	ErrNotFound = fault.New(fault.NotFound, "token_not_found", "there is no such API token, or it is revoked already; list them with: interlock token list")
 	ErrLast     = fault.New(fault.Conflict, "last_token", "that is the last API token that works; create another before you revoke it")
 )

@@ -20,7 +20,7 @@ var (
 	errMethod      = fault.New(fault.Invalid, "method_not_allowed", "this path does not take that method; the Allow header lists those that it takes")
 	errClientGone  = fault.New(fault.Unavailable, "request_cancelled", "the request was cancelled before it was answered").Retry(0)
 	errTookTooLong = fault.New(fault.Unavailable, "deadline_exceeded", "the answer took too long; try again").Retry(0)
-	errDraining    = fault.New(fault.Unavailable, "draining", "this server is shutting down; try again, another one or the next will answer").Retry(0)
+	errDraining    = fault.New(fault.Unavailable, "server_draining", "this server is shutting down; try again, another one or the next will answer").Retry(0)
 )
 
 // Problem is the wire form of err for the request of ctx. The operator's half of

@@ -9,7 +9,7 @@ import (
 // KeyHeader carries a call's idempotency key.
 const KeyHeader = "Idempotency-Key"
 
-var errKey = fault.New(fault.Invalid, "idempotency_key", "send an Idempotency-Key header of 1 to 200 printable ASCII characters, new for each request and the same for its repeats")
+var errKey = fault.New(fault.Invalid, "invalid_idempotency_key", "send an Idempotency-Key header of 1 to 200 printable ASCII characters, new for each request and the same for its repeats")
 
 // IdempotencyKey returns the key of a call that changes something.
 func IdempotencyKey(r *http.Request) (string, error) {

@@ -151,7 +151,7 @@ func TestReadinessIsRefusedBeforeTheListenerCloses(t *testing.T) {
 	server, _ := front(t, nil, func(m *serve.Mux, _ *slog.Logger) { health.Mount(m) })
 	health.Drain()
 	res, body := send(t, "GET", server.URL+"/readyz", "")
-	if p := problemOf(t, res, body); p.Status != 503 || p.Code != "draining" || !p.Retryable {
+	if p := problemOf(t, res, body); p.Status != 503 || p.Code != "server_draining" || !p.Retryable {
 		t.Errorf("got %+v, want 503 draining", p)
 	}
 }

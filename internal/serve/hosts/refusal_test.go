@@ -29,9 +29,9 @@ func TestEveryCallNeedsTheVersionAKeyAndACredential(t *testing.T) {
 		}{
 			{"no version", map[string]string{hostapi.VersionHeader: ""}, 426, "protocol_version"},
 			{"another version", map[string]string{hostapi.VersionHeader: "2"}, 426, "protocol_version"},
-			{"no key", map[string]string{hostapi.KeyHeader: ""}, 400, "idempotency_key"},
-			{"a key that is too long", map[string]string{hostapi.KeyHeader: strings.Repeat("k", 201)}, 400, "idempotency_key"},
-			{"a key that is not ASCII", map[string]string{hostapi.KeyHeader: "k\u00e9y"}, 400, "idempotency_key"},
+			{"no key", map[string]string{hostapi.KeyHeader: ""}, 400, "invalid_idempotency_key"},
+			{"a key that is too long", map[string]string{hostapi.KeyHeader: strings.Repeat("k", 201)}, 400, "invalid_idempotency_key"},
+			{"a key that is not ASCII", map[string]string{hostapi.KeyHeader: "k\u00e9y"}, 400, "invalid_idempotency_key"},
 			{"no credential", map[string]string{"Authorization": ""}, 401, "no_credential"},
 			{"another scheme", map[string]string{"Authorization": "Basic aG9zdA=="}, 401, "no_credential"},
 			{"a credential that is none", map[string]string{"Authorization": "Bearer ilk_host_nonsense"}, 401, "host_unauthorized"},
