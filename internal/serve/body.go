@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,11 +24,25 @@ func Decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if err := RequireJSON(r.Header.Get("Content-Type")); err != nil {
 		return err
 	}
-	body, err := ReadBody(w, r, limit)
-	if err != nil {
+	body := bodies.Get().(*bytes.Buffer)
+	defer giveBack(body)
+	if err := ReadBody(body, w, r, limit); err != nil {
 		return err
 	}
-	return Unmarshal(body, v)
+	return Unmarshal(body.Bytes(), v)
+}
+
+// bodies are lent to Decode, empty: what is decoded holds none of them.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// giveBack keeps b for another body, but for its content, which may be prompts
+// and secrets, and unless it is large.
+func giveBack(b *bytes.Buffer) {
+	clear(b.Bytes())
+	b.Reset()
+	if b.Cap() <= maxTrusted {
+		bodies.Put(b)
+	}
 }
 
 // RequireJSON refuses every media type but application/json in UTF-8.
@@ -48,25 +63,24 @@ func TooLarge(limit int64) error {
 // maxTrusted is how much memory a mere Content-Length can make us take.
 const maxTrusted = 256 << 10
 
-// ReadBody reads the whole body, at most limit bytes. A body that says that it
-// is larger is refused before a byte of it is read.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// ReadBody reads the whole body of r into b, at most limit bytes. A body that
+// says that it is larger is refused before a byte of it is read.
+func ReadBody(b *bytes.Buffer, w http.ResponseWriter, r *http.Request, limit int64) error {
 	if r.ContentLength > limit {
-		return nil, TooLarge(limit)
+		return TooLarge(limit)
 	}
-	var buf bytes.Buffer
 	if r.ContentLength > 0 { // taken at its word only so far: the bytes may never come
-		buf.Grow(int(min(r.ContentLength, maxTrusted)) + bytes.MinRead)
+		b.Grow(int(min(r.ContentLength, maxTrusted)) + bytes.MinRead)
 	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
-		return nil, TooLarge(limit)
+		return TooLarge(limit)
 	case err != nil:
-		return nil, fault.New(fault.Invalid, "body_incomplete", "the body did not arrive whole; send it again").Retry(0)
+		return fault.New(fault.Invalid, "body_incomplete", "the body did not arrive whole; send it again").Retry(0)
 	}
-	return buf.Bytes(), nil
+	return nil
 }
 
 // Unmarshal decodes one JSON value strictly, as Decode says.

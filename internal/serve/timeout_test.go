@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -78,7 +79,7 @@ func TestNobodyHoldsARequestOpenForLongerThanItMay(t *testing.T) {
 		}
 	}
 	read := func(w http.ResponseWriter, r *http.Request) {
-		if _, err := serve.ReadBody(w, r, 100); err != nil {
+		if err := serve.ReadBody(new(bytes.Buffer), w, r, 100); err != nil {
 			serve.Fail(w, r, slog.New(slog.DiscardHandler), err)
 		}
 	}
