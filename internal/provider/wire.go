@@ -41,6 +41,7 @@ const (
 	maxRequestBytes = 32 << 20 // Anthropic's, as documented; OpenAI's is larger
 	maxReplyBytes   = 4 << 20
 	maxHeaderBytes  = 64 << 10
+	writeBuffer     = 32 << 10 // a request without a screenshot goes out in one piece
 )
 
 // Wire carries one vendor's requests. It is safe for concurrent use.
@@ -95,6 +96,7 @@ func ownTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 256
 	t.MaxResponseHeaderBytes = maxHeaderBytes
+	t.WriteBufferSize = writeBuffer
 	return t
 }
 
