@@ -12,7 +12,7 @@ import (
 // questions: length-prefixed fields, the tools and the screenshot by hashes of
 // their own. The timeout is not part of it; a repeat has less time left and asks the same.
 func bodyHash(r llm.Request, picture *llm.Evidence) [32]byte {
-	h := fieldHash{sha256.New()}
+	h := &fieldHash{Hash: sha256.New()}
 	h.text("interlock decide 2")
 	h.text(r.System)
 	h.text(r.User)
@@ -24,15 +24,21 @@ func bodyHash(r llm.Request, picture *llm.Evidence) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-type fieldHash struct{ hash.Hash }
-
-func (h fieldHash) number(n int) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
+// fieldHash writes fields through a buffer: a prompt is not copied for it.
+type fieldHash struct {
+	hash.Hash
+	buffer [1024]byte
 }
 
-func (h fieldHash) text(s string) {
+func (h *fieldHash) number(n int) {
+	h.Write(binary.BigEndian.AppendUint64(h.buffer[:0], uint64(n)))
+}
+
+func (h *fieldHash) text(s string) {
 	h.number(len(s))
-	h.Write([]byte(s))
+	for len(s) > 0 {
+		n := copy(h.buffer[:], s)
+		h.Write(h.buffer[:n])
+		s = s[n:]
+	}
 }
