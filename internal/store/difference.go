@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 // A difference is a sequence of (literal, copy) pairs: the length of a literal
@@ -19,10 +20,16 @@ func place(b []byte) uint32 {
 	return uint32(h * 0x9E3779B97F4A7C15 >> (64 - tableBits))
 }
 
+// tables are lent to differences: on a stack, one would make it grow. They hold
+// places, never text.
+var tables = sync.Pool{New: func() any { return new([1 << tableBits]int32) }}
+
 // difference describes body by pieces of base, in one pass over each. The
 // newest of colliding places wins; a missed match only costs space.
 func difference(base, body []byte) []byte {
-	var table [1 << tableBits]int32 // place -> offset in base + 1
+	table := tables.Get().(*[1 << tableBits]int32) // place -> offset in base + 1
+	defer tables.Put(table)
+	clear(table[:])
 	for i := 0; i+seed <= len(base); i++ {
 		table[place(base[i:])] = int32(i + 1)
 	}
