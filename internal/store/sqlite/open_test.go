@@ -161,6 +161,49 @@ func TestALeaseStartsOverAtOpenWhateverTheClockDid(t *testing.T) {
 	}
 }
 
+// A cancel's time to stop is restarted with the lease, else a clock that went
+// back would leave the task with a host that never ends it.
+func TestACancelsDeadlineStartsOverAtOpenWhateverTheClockDid(t *testing.T) {
+	t.Parallel()
+	tm := task.Timing{Lease: time.Minute, AckWithin: 10 * time.Second, DeviceGrace: 10 * time.Second, CancelWithin: time.Minute, MaxMisses: 3}
+	for name, step := range map[string]time.Duration{"it went back": -24 * time.Hour, "it went on": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newHand()
+			cfg := Config{Path: filepath.Join(t.TempDir(), "db"), Now: clock.now}
+			s, err := Open(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := heldTask(t, s, "t")
+			f := task.Fence{Tenant: k.Tenant, Host: k.Host, Task: k.ID, Attempt: 1}
+			if _, err := s.Ack(t.Context(), tm, f); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Cancel(t.Context(), tm, k.Tenant, k.ID, "stop", audit.Fact{Tenant: k.Tenant, Action: "task.cancel"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			clock.advance(step)
+			s = open(t, cfg)
+			for _, c := range []struct {
+				wait time.Duration
+				lost bool
+			}{{30 * time.Second, false}, {30 * time.Second, false}, {time.Microsecond, true}} {
+				clock.advance(c.wait)
+				if r, err := s.Renew(t.Context(), tm, []task.Fence{f}); err != nil || r[0].Lost != c.lost {
+					t.Fatalf("after another %v: %+v, %v; want lost %v", c.wait, r, err, c.lost)
+				}
+			}
+			if got, err := s.Reap(t.Context(), tm, 10); err != nil || len(got) != 1 || got[0].State != task.Cancelled {
+				t.Errorf("reaped %v, %v; want the cancelled task", got, err)
+			}
+		})
+	}
+}
+
 func TestAFullDiskIsSaidAndForgottenOnceThereIsSpace(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Path: filepath.Join(t.TempDir(), "db")})
