@@ -157,6 +157,7 @@ func TestNothingKeepsAScreenshotOrASecret(t *testing.T) {
 		_, b := operatorCall(t, w.url, w.token, http.MethodGet, path, nil)
 		answers.Write(b)
 	}
+	answers.WriteString(sayEverything(t, w, made.ID, h.ID, providerKey))
 	before := databaseFiles(t, w.database)
 	w.stop()
 	in := append(before, databaseFiles(t, w.database)...)
@@ -167,6 +168,29 @@ func TestNothingKeepsAScreenshotOrASecret(t *testing.T) {
 }
 
 func encoded(picture []byte) string { return base64.StdEncoding.EncodeToString(picture) }
+
+// sayEverything runs the commands that show what the server and the settings
+// hold, also as JSON, and returns what they print.
+func sayEverything(t *testing.T, w *world, task, host, providerKey string) string {
+	t.Helper()
+	settings := map[string]string{"INTERLOCK_SERVER": w.url, "INTERLOCK_TOKEN": w.token, "OPENAI_API_KEY": providerKey, "AI_PLANNER_MODEL": "m-1", "INTERLOCK_LOG_LEVEL": "debug"}
+	var said bytes.Buffer
+	for _, args := range [][]string{{"config"}, {"doctor"}, {"status"}, {"task", "list"}, {"task", "show", task}, {"task", "events", task}, {"host", "list"}, {"host", "show", host},
+		{"host", "token", "list"}, {"decision", "list", task}, {"decision", "show", task, "0"}, {"usage", "show"}, {"audit", "list"}, {"token", "list"}, {"task", "show", "no-such-task"}, {"no-such-command"}} {
+		for _, form := range [][]string{nil, {"--json"}} {
+			cmd := program(t, settings, append(args, form...)...)
+			out, err := cmd.CombinedOutput()
+			if len(out) == 0 {
+				t.Errorf("interlock %v prints nothing: %v", args, err)
+			}
+			said.Write(out)
+		}
+	}
+	if !strings.Contains(said.String(), "UserPrompt") && !strings.Contains(said.String(), "user_prompt") {
+		t.Error("the decision's prompts were not printed, so the search proves less than it says")
+	}
+	return said.String()
+}
 
 // badSecrets presents tokens where they don't belong and keeps what is said.
 func badSecrets(t *testing.T, w *world, answers *bytes.Buffer, enrol, credential string) {
