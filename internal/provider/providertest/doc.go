@@ -13,7 +13,8 @@
 // reason and Retry-After.
 //
 // Run uses real sockets. RunOnFakeClock runs what takes time inside a
-// testing/synctest bubble, with real HTTP over a network in memory.
+// testing/synctest bubble, with real HTTP over a network in memory. FuzzReply
+// gives a client's reading of an answer whatever a vendor could send.
 //
 // Numbers in brackets in the names of cases point to reports of users whose
 // client or gateway got it wrong, by project and number. Known reports that
