@@ -10,6 +10,7 @@ import (
 	"interlock/internal/barehost"
 	"interlock/internal/fault"
 	"interlock/internal/hostapi"
+	"interlock/internal/logtest"
 	"interlock/internal/serve/operators"
 )
 
@@ -232,7 +233,7 @@ func TestACancelReachesARunningTask(t *testing.T) {
 	t.Parallel()
 	u := startUpstream(t, 0)
 	w := start(t, func(c *app.ServerConfig) { c.Planner = u.planner(); c.Tasks.PollHold = 25 * time.Second })
-	var log lockedBuffer
+	var log logtest.Log
 	w.simHost(w.url, app.Planner{Enabled: true, Transport: app.Cloud, Timeout: 20 * time.Second}, &log)
 	u.delay.Store(int64(time.Hour)) // the model thinks until somebody stops it
 	made := w.submit(operators.TaskSpec{Goal: "think"})

@@ -14,6 +14,7 @@ import (
 	"interlock/internal/fault"
 	"interlock/internal/faultproxy"
 	"interlock/internal/hostapi"
+	"interlock/internal/logtest"
 	"interlock/internal/serve/operators"
 )
 
@@ -212,7 +213,7 @@ func TestAHostOnABadNetworkFinishesItsTasks(t *testing.T) {
 		}
 		return faultproxy.None
 	})
-	var log lockedBuffer
+	var log logtest.Log
 	w.simHost(p.URL, app.Planner{Enabled: true, Transport: app.Cloud, Timeout: 20 * time.Second}, &log)
 	made := w.submit(demoTask())
 	got := w.ended(made.ID)

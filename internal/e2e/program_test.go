@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"interlock/internal/app"
+	"interlock/internal/logtest"
 	"interlock/internal/tool"
 	"interlock/test/peers/aimock"
 )
@@ -174,7 +175,7 @@ type server struct {
 	url      string
 	settings map[string]string
 	cmd      *exec.Cmd
-	log      *lockedBuffer
+	log      *logtest.Log
 }
 
 func newServer(t *testing.T, u *upstream) *server {
@@ -186,7 +187,7 @@ func newServer(t *testing.T, u *upstream) *server {
 	address := l.Addr().String()
 	l.Close()
 	dir := t.TempDir()
-	return &server{t: t, url: "http://" + address, log: &lockedBuffer{}, settings: map[string]string{
+	return &server{t: t, url: "http://" + address, log: &logtest.Log{}, settings: map[string]string{
 		"INTERLOCK_LISTEN": address, "INTERLOCK_DATABASE": filepath.Join(dir, "interlock.db"), "INTERLOCK_FIRST_TOKEN_FILE": filepath.Join(dir, "token"),
 		"INTERLOCK_MAX_DECISIONS_PER_ATTEMPT": "100000", "INTERLOCK_LOG_LEVEL": "debug",
 		"OPENAI_API_KEY": "sk-test-key-0000", "AI_PLANNER_MODEL": "m-1", "AI_PLANNER_BASE_URL": u.url}}
@@ -306,7 +307,7 @@ func TestTheHostProgramContactsNoProvider(t *testing.T) {
 	w := start(t, func(c *app.ServerConfig) { c.Planner = demoPlanner() })
 	cmd := program(t, map[string]string{"AI_PLANNER_TRANSPORT": "cloud", "OPENAI_API_KEY": "sk-host", "ANTHROPIC_API_KEY": "sk-host", "AI_PLANNER_MODEL": "m",
 		"AI_PLANNER_BASE_URL": trap.URL, "INTERLOCK_SERVER": w.url, "INTERLOCK_ENROLL_TOKEN": w.enrolToken()}, "host")
-	var said lockedBuffer
+	var said logtest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

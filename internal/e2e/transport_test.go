@@ -18,6 +18,7 @@ import (
 	"interlock/internal/barehost"
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
+	"interlock/internal/logtest"
 	"interlock/internal/provider/providertest"
 	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
@@ -39,7 +40,7 @@ func TestTheDirectTransportLeavesTheLogEmpty(t *testing.T) {
 	w := start(t, func(c *app.ServerConfig) { c.Planner = demoPlanner() })
 	direct := demoPlanner()
 	direct.Transport = app.Direct
-	var log lockedBuffer
+	var log logtest.Log
 	w.simHost(w.url, direct, &log)
 	made := w.submit(demoTask())
 	if got := w.ended(made.ID); got.State != "succeeded" || got.Result.Steps == 0 {
@@ -82,7 +83,7 @@ func TestTheCloudTransportContactsNoProvider(t *testing.T) {
 			OpenAIKey: secret.New("sk-host-openai"), AnthropicKey: secret.New("sk-host-anthropic")},
 	} {
 		w := start(t, func(c *app.ServerConfig) { c.Planner = demoPlanner() })
-		var log lockedBuffer
+		var log logtest.Log
 		w.simHost(w.url, plan, &log)
 		made := w.submit(demoTask())
 		got := w.ended(made.ID)
@@ -100,7 +101,7 @@ func TestTheCloudTransportContactsNoProvider(t *testing.T) {
 func TestAHostWithoutAPlannerFailsItsTasks(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *app.ServerConfig) { c.Planner = demoPlanner() })
-	var log lockedBuffer
+	var log logtest.Log
 	w.simHost(w.url, app.Planner{Enabled: false, Transport: app.Cloud}, &log)
 	made := w.submit(demoTask())
 	got := w.ended(made.ID)

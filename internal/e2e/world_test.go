@@ -21,6 +21,7 @@ import (
 	"interlock/internal/barehost"
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
+	"interlock/internal/logtest"
 	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
 )
@@ -61,14 +62,14 @@ type world struct {
 	database string
 	token    string
 	clock    *clock
-	log      *lockedBuffer // of the server, at debug level
+	log      *logtest.Log // of the server, at debug level
 	stop     func()
 }
 
 // start builds and runs a server; change, which may be nil, edits its settings.
 func start(t *testing.T, change func(*app.ServerConfig)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{}, log: &lockedBuffer{}, database: filepath.Join(t.TempDir(), "interlock.db")}
+	w := &world{t: t, clock: &clock{}, log: &logtest.Log{}, database: filepath.Join(t.TempDir(), "interlock.db")}
 	c := app.ServerConfig{
 		Version: "test", Listen: "127.0.0.1:0", Database: w.database, Now: w.clock.Now,
 		Logger: slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -277,24 +278,6 @@ func wait[T any](t *testing.T, d time.Duration, what string, ok func() (T, bool)
 			t.Fatalf("after %v: not so that %s; last seen %+v", d, what, v)
 		}
 	}
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer // guarded by mu
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // bareWith is a bare host that presents any credential.

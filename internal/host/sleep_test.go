@@ -1,16 +1,15 @@
 package host_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"interlock/internal/hostapi"
 	"interlock/internal/hostapi/hostapitest"
+	"interlock/internal/logtest"
 )
 
 // R-HOST-3: a machine that slept does not act on the lease that it had.
@@ -52,29 +51,11 @@ func TestAfterASleepALeaseIsRenewedBeforeTheNextAction(t *testing.T) {
 	}
 }
 
-// safeBuffer takes a log from many goroutines.
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // No credential, goal or summary reaches the log, at any level, whatever fails.
 func TestTheLogHoldsNoSecret(t *testing.T) {
 	d := &deciding{n: 1}
 	inWorld(t, hostapitest.Options{Decide: d.decide, CredentialLife: 40 * time.Minute}, func(t *testing.T, w *world) {
-		var out safeBuffer
+		var out logtest.Log
 		w.cfg.Logger = slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		h := w.run(t, asking)
 		for _, verb := range []string{"poll", "ack", "events", "decide", "result", "heartbeat", "rotate"} {

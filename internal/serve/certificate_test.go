@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"interlock/internal/logtest"
 	"interlock/internal/serve"
 )
 
@@ -56,8 +57,8 @@ func TestARenewedCertificateIsUsedAndABrokenOneIsNot(t *testing.T) {
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	issue(t, certFile, keyFile, "first.example")
 	now := time.Now()
-	log := &book{}
-	c, err := serve.LoadCertificate(certFile, keyFile, func() time.Time { return now }, log.logger())
+	log := &logtest.Log{}
+	c, err := serve.LoadCertificate(certFile, keyFile, func() time.Time { return now }, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

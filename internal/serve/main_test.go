@@ -6,48 +6,25 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
+	"interlock/internal/logtest"
 	"interlock/internal/problem"
 	"interlock/internal/serve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// book is a log that can be read while it is written.
-type book struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (b *book) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *book) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-// logger writes everything to b.
-func (b *book) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
 // front serves routes behind the kit over real HTTP.
-func front(t *testing.T, proxies serve.Proxies, routes func(*serve.Mux, *slog.Logger)) (*httptest.Server, *book) {
+func front(t *testing.T, proxies serve.Proxies, routes func(*serve.Mux, *slog.Logger)) (*httptest.Server, *logtest.Log) {
 	t.Helper()
-	log := &book{}
-	m := serve.NewMux(log.logger())
-	routes(m, log.logger())
-	s := httptest.NewServer(serve.Kit{Logger: log.logger(), Proxies: proxies}.Wrap(m))
+	log := &logtest.Log{}
+	m := serve.NewMux(log.Logger())
+	routes(m, log.Logger())
+	s := httptest.NewServer(serve.Kit{Logger: log.Logger(), Proxies: proxies}.Wrap(m))
 	t.Cleanup(s.Close)
 	return s, log
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"interlock/internal/logtest"
 	"interlock/internal/serve"
 )
 
@@ -21,7 +22,7 @@ type house struct {
 	url  string
 	stop context.CancelFunc // begins the drain
 	done <-chan error       // Run's answer
-	log  *book
+	log  *logtest.Log
 }
 
 // raise runs a server on loopback with a health check and the given routes.
@@ -31,14 +32,14 @@ func raise(t *testing.T, grace time.Duration, ready func(context.Context) error,
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &book{}
+	log := &logtest.Log{}
 	registry := prometheus.NewRegistry()
-	kit := serve.Kit{Logger: log.logger(), Metrics: serve.NewMetrics(registry)}
-	health := &serve.Health{Ready: ready, Metrics: registry, Logger: log.logger()}
-	m := serve.NewMux(log.logger())
+	kit := serve.Kit{Logger: log.Logger(), Metrics: serve.NewMetrics(registry)}
+	health := &serve.Health{Ready: ready, Metrics: registry, Logger: log.Logger()}
+	m := serve.NewMux(log.Logger())
 	health.Mount(m)
 	routes(m)
-	server := &serve.Server{Listeners: []serve.Listener{{Listener: listener, Handler: kit.Wrap(m)}}, Health: health, Grace: grace, Logger: log.logger()}
+	server := &serve.Server{Listeners: []serve.Listener{{Listener: listener, Handler: kit.Wrap(m)}}, Health: health, Grace: grace, Logger: log.Logger()}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()

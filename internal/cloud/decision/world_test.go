@@ -1,12 +1,10 @@
 package decision_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -17,6 +15,7 @@ import (
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
 	"interlock/internal/llm"
+	"interlock/internal/logtest"
 	"interlock/internal/store/sqlite"
 	"interlock/internal/tenant"
 	"interlock/internal/tool"
@@ -65,24 +64,6 @@ func tap(r llm.Request) (llm.Decision, error) {
 		Usage: tapUsage, Provider: "mock", Model: "mock-1", ProviderRequestID: "p-1"})
 }
 
-// logText is a log that may be read while it is written.
-type logText struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // world is a control plane on a real store whose clock a test moves.
 type world struct {
 	*decision.Service
@@ -93,7 +74,7 @@ type world struct {
 	fleet *fleet.Service
 	host  fleet.Host
 	model *model
-	log   *logText
+	log   *logtest.Log
 }
 
 // settings change what a world is made with.
@@ -105,8 +86,8 @@ type settings struct {
 
 func newWorld(t testing.TB, change ...func(*settings)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{at: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, model: &model{}, log: &logText{}}
-	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := &world{t: t, clock: &clock{at: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, model: &model{}, log: &logtest.Log{}}
+	logger := w.log.Logger()
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "decision.db"), Now: w.clock.now}); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"interlock/internal/cloud/task"
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
+	"interlock/internal/logtest"
 	"interlock/internal/problem"
 	"interlock/internal/secret"
 	"interlock/internal/serve"
@@ -64,15 +64,15 @@ type world struct {
 	tasks     *task.Service
 	decisions *decision.Service
 	oracle    *oracle
-	log       *book
+	log       *logtest.Log
 }
 
 var timings = hostapi.Timings{LeaseMS: 60_000, RenewMS: 15_000, SelfFenceMS: 40_000, FreshMS: 20_000, PollHoldMS: 25_000, DecideSlackMS: 2_000}
 
 func newWorld(t *testing.T, caps usage.Caps) *world {
 	t.Helper()
-	w := &world{t: t, oracle: &oracle{}, log: &book{}, file: filepath.Join(t.TempDir(), "interlock.db")}
-	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := &world{t: t, oracle: &oracle{}, log: &logtest.Log{}, file: filepath.Join(t.TempDir(), "interlock.db")}
+	logger := w.log.Logger()
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: w.file, Logger: logger}); err != nil {
 		t.Fatal(err)
@@ -279,22 +279,4 @@ func question(as hostapi.Assignment) hostapi.DecideRequest {
 	return hostapi.DecideRequest{TaskID: as.TaskID, Attempt: as.Attempt, SystemPrompt: "you drive a phone", UserPrompt: "app sim.home",
 		Tools:          []tool.Spec{{Name: "tap", Parameters: []byte(`{"type":"object","properties":{"ref":{"type":"string"}},"required":["ref"]}`)}},
 		TimeoutSeconds: 30}
-}
-
-// book is a log that can be read while it is written.
-type book struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (b *book) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *book) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
 	"interlock/internal/llm"
+	"interlock/internal/logtest"
 	"interlock/internal/problem"
 	"interlock/internal/serve"
 	"interlock/internal/serve/operators"
@@ -51,14 +51,14 @@ type world struct {
 	fleet     *fleet.Service
 	tasks     *task.Service
 	decisions *decision.Service
-	log       *book
+	log       *logtest.Log
 	host      fleet.Host
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, log: &book{}}
-	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := &world{t: t, log: &logtest.Log{}}
+	logger := w.log.Logger()
 	store := try(sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "interlock.db"), Logger: logger}))(t)
 	w.tasks = try(task.New(store, task.Config{Logger: logger}))(t)
 	w.fleet = try(fleet.New(store, w.tasks, fleet.Config{Logger: logger}))(t)
@@ -254,22 +254,4 @@ func (w *world) finished(n int) operators.Task {
 	}
 	w.finish(f)
 	return t
-}
-
-// book is a log that can be read while it is written.
-type book struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (b *book) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *book) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
