@@ -25,7 +25,7 @@ type wal struct {
 	alarmed bool
 }
 
-// grown is called after each commit.
+// grown is called after whatever may have written.
 func (w *wal) grown() {
 	if w.timer == nil {
 		w.timer = time.NewTimer(restAfter)

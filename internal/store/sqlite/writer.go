@@ -133,6 +133,7 @@ func (w *writer) run() {
 		}
 		if alone != nil {
 			alone.done <- alone.alone(w.conn)
+			w.wal.grown() // giving space back writes too
 		}
 	}
 }
