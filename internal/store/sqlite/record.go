@@ -49,7 +49,11 @@ func (s standing) earlier(body [32]byte) (step int, had bool, err error) {
 	if !s.step.Valid {
 		return 0, false, nil
 	}
-	if [32]byte(s.bodyHash) != body {
+	stored, err := digest(s.bodyHash)
+	if err != nil {
+		return 0, false, err
+	}
+	if stored != body {
 		return 0, false, decision.ErrKeyReused
 	}
 	return int(s.step.Int64), true, nil
@@ -232,9 +236,11 @@ func (t *tx) findBlob(k blobKey, body []byte) (id int64, err error) {
 		return id, err
 	}
 	packed := store.Pack(body)
-	err = t.take(`INSERT INTO blob (tenant, hash, body) VALUES (?, ?, ?) RETURNING id`, []any{k.tenant, k.hash[:], packed}, &id)
+	if err := t.take(`INSERT INTO blob (tenant, hash, body) VALUES (?, ?, ?) RETURNING id`, []any{k.tenant, k.hash[:], packed}, &id); err != nil {
+		return 0, err
+	}
 	t.grown.bytes += int64(len(packed))
-	return id, err
+	return id, nil
 }
 
 // tokens is what a call adds to its task's total: what was reported.

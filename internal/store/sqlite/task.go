@@ -68,7 +68,11 @@ func submittedBefore(q querier, of tenant.ID, key string, body [32]byte) (task.T
 	if err != nil {
 		return task.Task{}, false, err
 	}
-	if [32]byte(had) != body {
+	stored, err := digest(had)
+	if err != nil {
+		return task.Task{}, false, err
+	}
+	if stored != body {
 		return task.Task{}, false, task.ErrKeyReused
 	}
 	r, err := readTaskN(q, n)
