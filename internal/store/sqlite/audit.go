@@ -3,16 +3,15 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
-
-	"database/sql"
 
 	"interlock/internal/audit"
 	"interlock/internal/tenant"
 )
 
-// seal adds f to the chain of its tenant, t where f names none. The chain's end
+// seal adds f to the chain of its tenant, or of the given one where f names none. The chain's end
 // is read from the table, so an operation that is undone leaves no trace of it.
 func (t *tx) seal(of tenant.ID, f audit.Fact) error {
 	f.Tenant = cmp.Or(f.Tenant, of)

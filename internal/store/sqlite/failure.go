@@ -55,12 +55,6 @@ func ruinous(err error) bool {
 	return false
 }
 
-// unique reports whether err is a row that exists already.
-func unique(err error) bool {
-	code := resultCode(err)
-	return code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-}
-
 // during adds what was being done to err, unless err is an answer in itself: a
 // fault of the domain, or the end of the caller's own context.
 func during(what string, err error) error {
