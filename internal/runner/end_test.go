@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interlock/internal/clocktest"
 	"interlock/internal/device"
 	"interlock/internal/device/sim"
 	"interlock/internal/llm"
@@ -212,11 +213,11 @@ func TestBudgets(t *testing.T) {
 		}
 	})
 	t.Run("time is the injected clock's", func(t *testing.T) {
-		w, c := newWorld(t), newClock()
+		w, c := newWorld(t), clocktest.New()
 		w.opts.Clock = c.Now
 		w.task.Budgets.WallTime = time.Minute
 		got := w.playFunc(func(in planner.Input) (planner.Proposal, error) {
-			c.advance(25 * time.Second)
+			c.Advance(25 * time.Second)
 			return flip(in)
 		})
 		w.ends(got, runner.BudgetExhausted, "wall_time")
@@ -224,16 +225,16 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%d decisions, the last with %v", len(w.seen), w.seen[len(w.seen)-1].Timeout)
 		}
 		e := w.host.events[0]
-		if e.Duration != 25*time.Second || !e.At.Equal(newClock().Now().Add(25*time.Second)) || e.At.Location() != time.UTC {
+		if e.Duration != 25*time.Second || !e.At.Equal(clocktest.New().Now().Add(25*time.Second)) || e.At.Location() != time.UTC {
 			t.Errorf("event %+v", e)
 		}
 	})
 	t.Run("a decision that takes all that was left is the wall time's end, not the planner's", func(t *testing.T) {
-		w, c := newWorld(t), newClock()
+		w, c := newWorld(t), clocktest.New()
 		w.opts.Clock = c.Now
 		w.task.Budgets.WallTime = time.Minute
 		got := w.playFunc(func(in planner.Input) (planner.Proposal, error) {
-			c.advance(in.Timeout)
+			c.Advance(in.Timeout)
 			return planner.Proposal{}, &llm.Unavailable{Reason: llm.Timeout}
 		})
 		w.ends(got, runner.BudgetExhausted, "wall_time")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"interlock/internal/clocktest"
 	"interlock/internal/device"
 	"interlock/internal/device/sim"
 	"interlock/internal/runner"
@@ -130,10 +131,10 @@ func TestTheScreenIsLookedAtAgainAfterASlowPermission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, clock := newWorld(t), newClock()
+			w, clock := newWorld(t), clocktest.New()
 			w.opts.Clock = clock.Now
 			w.phone.Inject(sim.Fault{At: sim.AtObserve, Skip: c.looks, Do: sim.Call})
-			w.host.permit = func(runner.Permission) error { clock.advance(c.takes); return nil }
+			w.host.permit = func(runner.Permission) error { clock.Advance(c.takes); return nil }
 			w.ends(w.play(on("tap", "Settings")), runner.Failed, "gave_up")
 			if got := w.host.events[0].Detail == "stale_scene"; got != c.stale || len(w.phone.Done()) == 1 == c.stale {
 				t.Errorf("stale %v, done %v", got, w.phone.Done())

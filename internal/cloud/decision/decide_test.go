@@ -266,7 +266,7 @@ func TestADecideThatMayNotBeMadeNeverReachesTheProvider(t *testing.T) {
 	}{
 		"the host lost its permission": {nil, func(w *world, _ task.Fence, _ *llm.Request) { w.host.PlannerAllowed = false }, llm.PlannerForbidden, "this host"},
 		"an operator stopped all decides": {nil, func(w *world, _ task.Fence, _ *llm.Request) {
-			if err := w.store.SetStop(w.t.Context(), tenant.Default, usage.Stop{On: true, Reason: "costs run away", At: w.clock.now()}, w.fact()); err != nil {
+			if err := w.store.SetStop(w.t.Context(), tenant.Default, usage.Stop{On: true, Reason: "costs run away", At: w.clock.Now()}, w.fact()); err != nil {
 				w.t.Fatal(err)
 			}
 		}, llm.PlannerForbidden, "an operator stopped all decides: costs run away"},
@@ -487,7 +487,7 @@ func TestADecisionThatIsNotRecordedIsNotAnswered(t *testing.T) {
 	if u := wantReason(t, "a decide right after it", err, llm.StorageFull); u.RetryAfter <= 0 || w.model.calls.Load() != 1 {
 		t.Errorf("got %+v after %d provider calls, want a wait and no call that would be lost as well", u, w.model.calls.Load())
 	}
-	w.clock.advance(5 * time.Second)
+	w.clock.Advance(5 * time.Second)
 	store.fails, store.err = 3, fault.New(fault.Exhausted, "store_busy", "busy").Retry(0)
 	if d := w.mustDecide(f, "k2"); d.StepIndex != 0 {
 		t.Errorf("after a busy store: index %d", d.StepIndex)
@@ -507,7 +507,7 @@ func TestADecisionThatFindsTheDiskFullIsGivenUpAtOnce(t *testing.T) {
 	f := w.attempt()
 	_, err := w.decide(f, "k")
 	wantReason(t, "a decision on a full disk", err, llm.StorageFull)
-	w.clock.advance(5 * time.Second)
+	w.clock.Advance(5 * time.Second)
 	if d := w.mustDecide(f, "k"); d.StepIndex != 0 {
 		t.Errorf("once there is space: index %d", d.StepIndex)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func (w *world) fact() audit.Fact {
-	return audit.Fact{Tenant: tenant.Default, At: w.clock.now(), Actor: operator, Action: "test", Subject: "test"}
+	return audit.Fact{Tenant: tenant.Default, At: w.clock.Now(), Actor: operator, Action: "test", Subject: "test"}
 }
 
 // R-CLOUD-6
@@ -33,12 +33,12 @@ func TestExactlyTheDecisionsOfTasksLongTerminalGo(t *testing.T) {
 	if n, err := w.Prune(t.Context()); n != 0 || err != nil {
 		t.Errorf("pruned %d at once, %v", n, err)
 	}
-	w.clock.advance(time.Second)
+	w.clock.Advance(time.Second)
 	w.finish(young)
 	if n, err := w.Prune(t.Context()); n != 0 || err != nil {
 		t.Errorf("pruned %d at the window's end, %v; want it longer than the window", n, err)
 	}
-	w.clock.advance(time.Millisecond)
+	w.clock.Advance(time.Millisecond)
 	st, err := w.Stats(t.Context())
 	if err != nil || st.PruneLag != time.Millisecond || st.Log.Rows != 6 {
 		t.Errorf("stats %+v, %v; want 6 rows and 1 ms of lag", st, err)
@@ -53,10 +53,10 @@ func TestExactlyTheDecisionsOfTasksLongTerminalGo(t *testing.T) {
 		t.Errorf("the task does not say that it was pruned: %+v, %v", got, err)
 	}
 	st, err = w.Stats(t.Context())
-	if err != nil || st.Log.Rows != 4 || st.Pruned != 2 || st.PruneLag != 0 || !st.NextPrune.Equal(w.clock.now().Add(time.Second-time.Millisecond)) {
+	if err != nil || st.Log.Rows != 4 || st.Pruned != 2 || st.PruneLag != 0 || !st.NextPrune.Equal(w.clock.Now().Add(time.Second-time.Millisecond)) {
 		t.Errorf("stats %+v, %v", st, err)
 	}
-	w.clock.advance(time.Hour)
+	w.clock.Advance(time.Hour)
 	if n, err := w.Prune(t.Context()); n != 2 || err != nil {
 		t.Errorf("pruned %d, %v; want the 2 of the young task", n, err)
 	}
@@ -97,7 +97,7 @@ func TestNoFailureStopsRetention(t *testing.T) {
 	f := w.attempt()
 	w.mustDecide(f, "a")
 	w.finish(f)
-	w.clock.advance(time.Hour)
+	w.clock.Advance(time.Hour)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- w.Run(ctx) }()

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"interlock/internal/clocktest"
 	"interlock/internal/cloud/decision"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
@@ -23,24 +23,6 @@ import (
 )
 
 const operator = "token:0011223344556677"
-
-// clock is a time that a test moves.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // model is a provider whose answers a test sets; nil: it taps.
 type model struct {
@@ -68,7 +50,7 @@ func tap(r llm.Request) (llm.Decision, error) {
 type world struct {
 	*decision.Service
 	t     testing.TB
-	clock *clock
+	clock *clocktest.Clock
 	store *sqlite.Store
 	tasks *task.Service
 	fleet *fleet.Service
@@ -86,20 +68,20 @@ type settings struct {
 
 func newWorld(t testing.TB, change ...func(*settings)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{at: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, model: &model{}, log: &logtest.Log{}}
+	w := &world{t: t, clock: clocktest.New(), model: &model{}, log: &logtest.Log{}}
 	logger := w.log.Logger()
 	var err error
-	if w.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "decision.db"), Now: w.clock.now}); err != nil {
+	if w.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "decision.db"), Now: w.clock.Now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.store.Close() })
-	if w.tasks, err = task.New(w.store, task.Config{Now: w.clock.now, Logger: logger}); err != nil {
+	if w.tasks, err = task.New(w.store, task.Config{Now: w.clock.Now, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
-	if w.fleet, err = fleet.New(w.store, w.tasks, fleet.Config{Now: w.clock.now, Logger: logger}); err != nil {
+	if w.fleet, err = fleet.New(w.store, w.tasks, fleet.Config{Now: w.clock.Now, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
-	set := settings{Config: decision.Config{Now: w.clock.now, Logger: logger}}
+	set := settings{Config: decision.Config{Now: w.clock.Now, Logger: logger}}
 	for _, c := range change {
 		c(&set)
 	}
@@ -143,7 +125,7 @@ func (w *world) attempt() task.Fence {
 		w.t.Fatal(err)
 	}
 	tm := task.Timing{Lease: time.Minute, AckWithin: 10 * time.Second, DeviceGrace: 10 * time.Second, MaxMisses: 5, Backoff: task.Backoff}
-	got, err := w.store.Claim(w.t.Context(), tm, []task.ClaimRequest{{Tenant: tenant.Default, Host: w.host.ID, Devices: w.host.Devices, Max: 1, Key: fmt.Sprint("claim-", w.clock.now(), w.model.calls.Load(), time.Now())}})
+	got, err := w.store.Claim(w.t.Context(), tm, []task.ClaimRequest{{Tenant: tenant.Default, Host: w.host.ID, Devices: w.host.Devices, Max: 1, Key: fmt.Sprint("claim-", w.clock.Now(), w.model.calls.Load(), time.Now())}})
 	if err != nil || len(got[0]) != 1 {
 		w.t.Fatalf("claimed %v, %v", got, err)
 	}

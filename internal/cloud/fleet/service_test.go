@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"interlock/internal/audit"
+	"interlock/internal/clocktest"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/fault"
 	"interlock/internal/secret"
@@ -23,24 +24,6 @@ import (
 )
 
 const operator = "token:0011223344556677"
-
-// clock is a time that a test moves.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // told notes what a change of a host was passed on as.
 type told struct {
@@ -65,7 +48,7 @@ func (w *told) HostDrained(_ fleet.HostID, drain bool) {
 type world struct {
 	*fleet.Service
 	t     *testing.T
-	clock *clock
+	clock *clocktest.Clock
 	store *sqlite.Store
 	work  told
 	log   bytes.Buffer
@@ -83,10 +66,10 @@ func open(t *testing.T, now func() time.Time) *sqlite.Store {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{at: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}}
-	w.store = open(t, w.clock.now)
+	w := &world{t: t, clock: clocktest.New()}
+	w.store = open(t, w.clock.Now)
 	var err error
-	w.Service, err = fleet.New(w.store, &w.work, fleet.Config{Now: w.clock.now, Logger: slog.New(slog.NewTextHandler(&w.log, nil))})
+	w.Service, err = fleet.New(w.store, &w.work, fleet.Config{Now: w.clock.Now, Logger: slog.New(slog.NewTextHandler(&w.log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +178,7 @@ func TestAnEnrolmentTokenEnds(t *testing.T) {
 	if err := w.RevokeEnrolToken(t.Context(), tenant.Default, operator, p.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.advance(15 * time.Minute)
+	w.clock.Advance(15 * time.Minute)
 	for name, token := range map[string]secret.String{
 		"past its life":              late,
 		"revoked":                    revoked,
@@ -234,7 +217,7 @@ func TestOnlyTheWholeCredentialIsGood(t *testing.T) {
 	w.wantRefused("its id with another secret", secret.New("ilk_host_"+p.ID+"_"+strings.Repeat("A", 43)), fleet.ErrCredential)
 	w.wantRefused("an unknown one", secret.Mint(secret.HostCredential).Value, fleet.ErrCredential)
 	w.wantRefused("none", secret.String{}, fleet.ErrCredential)
-	w.clock.advance(issued.Life)
+	w.clock.Advance(issued.Life)
 	w.wantRefused("the credential past its life", issued.Credential, fleet.ErrCredential)
 }
 
@@ -274,20 +257,20 @@ func TestARotatedCredentialWorksOnForAMinute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	old := w.enroll()
-	w.clock.advance(22 * 24 * time.Hour)
+	w.clock.Advance(22 * 24 * time.Hour)
 	fresh := w.rotate(old.Credential, "r1")
 	if fresh.Host.ID != old.Host.ID || fresh.OldValid != 10*time.Minute {
 		t.Errorf("rotation gave %+v", fresh)
 	}
-	w.clock.advance(5 * time.Minute)
+	w.clock.Advance(5 * time.Minute)
 	w.wantGood("the old one before the new one's first use", old.Credential, old.Host.ID)
 	w.wantGood("the new one", fresh.Credential, old.Host.ID)
-	w.clock.advance(59 * time.Second)
+	w.clock.Advance(59 * time.Second)
 	w.wantGood("the old one within a minute of that", old.Credential, old.Host.ID)
 	if _, err := w.Rotate(t.Context(), old.Credential, "r2"); !errors.Is(err, fleet.ErrSuperseded) {
 		t.Errorf("rotating the old one again: %v", err)
 	}
-	w.clock.advance(8 * 24 * time.Hour)
+	w.clock.Advance(8 * 24 * time.Hour)
 	w.wantGood("the new one past the old one's life", fresh.Credential, old.Host.ID)
 }
 
@@ -298,7 +281,7 @@ func TestARetiredCredentialPresentedAgainRevokesTheHost(t *testing.T) {
 	old := w.enroll()
 	fresh := w.rotate(old.Credential, "r1")
 	w.wantGood("the new one", fresh.Credential, old.Host.ID)
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.wantRefused("the retired one", old.Credential, fleet.ErrHostRevoked)
 	w.wantRefused("the new one, whoever holds it", fresh.Credential, fleet.ErrHostRevoked)
 	if f := w.facts("host.revoke"); len(f) != 1 || f[0].Actor != audit.System || f[0].Subject != string(old.Host.ID) {
@@ -320,7 +303,7 @@ func TestALostRotationRetiresNothing(t *testing.T) {
 	w := newWorld(t)
 	old := w.enroll()
 	lost := w.rotate(old.Credential, "r1")
-	w.clock.advance(time.Hour)
+	w.clock.Advance(time.Hour)
 	w.wantGood("the old one, long after the overlap", old.Credential, old.Host.ID)
 	fresh := w.rotate(old.Credential, "r1")
 	w.wantGood("the new one", fresh.Credential, old.Host.ID)
@@ -365,10 +348,10 @@ func TestStatusFollowsWhenAHostWasSeen(t *testing.T) {
 		later time.Duration
 		want  fleet.Status
 	}{{44 * time.Second, fleet.Active}, {time.Second, fleet.Suspect}, {44 * time.Second, fleet.Suspect}, {time.Second, fleet.Lost}, {time.Hour, fleet.Lost}} {
-		w.clock.advance(c.later)
+		w.clock.Advance(c.later)
 		h, err := w.Host(t.Context(), tenant.Default, issued.Host.ID)
 		if err != nil || w.Status(h) != c.want {
-			t.Errorf("unseen for %v: got %v, %v; want %v", w.clock.now().Sub(h.LastSeen), w.Status(h), err, c.want)
+			t.Errorf("unseen for %v: got %v, %v; want %v", w.clock.Now().Sub(h.LastSeen), w.Status(h), err, c.want)
 		}
 	}
 	h, _ := w.Host(t.Context(), tenant.Default, issued.Host.ID)
