@@ -111,10 +111,11 @@ func seconds(low, high time.Duration) func(string) (time.Duration, error) {
 func duration(low, high time.Duration) func(string) (time.Duration, error) {
 	return func(v string) (time.Duration, error) {
 		d, err := time.ParseDuration(v)
-		if days, ok := strings.CutSuffix(v, "d"); ok {
+		if number, ok := strings.CutSuffix(v, "d"); ok {
+			const day = 24 * time.Hour
 			var n int64
-			n, err = strconv.ParseInt(days, 10, 32)
-			d = time.Duration(n) * 24 * time.Hour
+			n, err = whole64(0, int64(high/day))(number) // more could overflow
+			d = time.Duration(n) * day
 		}
 		if err != nil || d < low || d > high {
 			return 0, fmt.Errorf("must be a time such as 90s, 720h or 30d, at least %s", low)

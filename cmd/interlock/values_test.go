@@ -20,7 +20,7 @@ func TestValuesAreReadStrictly(t *testing.T) {
 		bad   []string
 	}{
 		{"a switch is on or off", any1(boolean), map[string]any{"1": true, "on": true, "0": false, "False": false}, []string{"", "2", "enabled", " 1"}},
-		{"a time may be in days", any1(retention), map[string]any{"720h": 720 * time.Hour, "30d": 720 * time.Hour, "1s": time.Second}, []string{"", "30", "30 d", "-1h", "0s", "d", "1.5d", "2000d", "9999999999d"}},
+		{"a time may be in days", any1(retention), map[string]any{"720h": 720 * time.Hour, "30d": 720 * time.Hour, "1s": time.Second}, []string{"", "30", "30 d", "-1h", "0s", "d", "1.5d", "2000d", "213504d", "-213503d", "9999999999d"}},
 		{"seconds may have a fraction", any1(timeout), map[string]any{"60": time.Minute, "1.5": 1500 * time.Millisecond}, []string{"", "0", "601", "1m", "NaN", "Inf"}},
 		{"a size may have a unit", any1(size), map[string]any{"0": int64(0), "7": int64(7), "20GiB": int64(20 << 30), "500 MB": int64(500e6), "3B": int64(3)}, []string{"", "-1", "1.5GiB", "GiB", "1 PB", "9999999TiB", "1GiBs"}},
 		{"an address has a port", any1(hostPort), map[string]any{"127.0.0.1:8420": "127.0.0.1:8420", "[::1]:0": "[::1]:0", ":80": ":80"}, []string{"127.0.0.1", "8420", "a:b", "a:70000", "a:+1", "a:01"}},
