@@ -61,7 +61,7 @@ func (p *program) auditVerify() *cobra.Command {
 		case v.Valid:
 			p.printf("the chain is whole: %d facts, the last with hash %s\n", v.Entries, orDash(v.LastHash))
 		default:
-			p.printf("%s\n", v.Problem)
+			p.printf("%s\n", printable(v.Problem))
 		}
 		if !v.Valid {
 			return fmt.Errorf("audit: %w", errReported)

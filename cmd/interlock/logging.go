@@ -1,8 +1,6 @@
 package main
 
-import (
-	"log/slog"
-)
+import "log/slog"
 
 // logger writes to standard error as the settings say.
 func (p *program) logger() *slog.Logger {

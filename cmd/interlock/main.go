@@ -12,9 +12,7 @@
 // other command is cancelled by the first.
 package main
 
-import (
-	"os"
-)
+import "os"
 
 // version is set by the build.
 var version = "unversioned"
