@@ -12,6 +12,7 @@ import (
 	"interlock/internal/hostapi"
 	"interlock/internal/logtest"
 	"interlock/internal/serve/operators"
+	"interlock/internal/waittest"
 )
 
 // The protocol's times, as served by default.
@@ -51,7 +52,7 @@ func TestAHostKilledBeforeActing(t *testing.T) {
 		t.Fatalf("given away within the lease: %+v", got)
 	}
 	w.clock.Advance(6 * time.Second)
-	wait(t, 10*time.Second, "the reaper queues the task again", func() (string, bool) {
+	waittest.For(t, 10*time.Second, "the reaper queues the task again", func() (string, bool) {
 		s := w.task(first.TaskID).State
 		return s, s == "queued"
 	})
@@ -86,7 +87,7 @@ func TestAHostKilledAfterActing(t *testing.T) {
 		a := w.claim(h, 1, devices(1))[0]
 		acting(t, h, a)
 		w.clock.Advance(lease + time.Second)
-		got := wait(t, 10*time.Second, "the reaper moves the task", func() (operators.Task, bool) {
+		got := waittest.For(t, 10*time.Second, "the reaper moves the task", func() (operators.Task, bool) {
 			task := w.task(made.ID)
 			return task, task.State != "running"
 		})
@@ -104,7 +105,7 @@ func TestALateResultOfAnExpiredAttemptIsTaken(t *testing.T) {
 	h := w.bare("h", 1)
 	a := w.claim(h, 1, devices(1))[0]
 	w.clock.Advance(lease + time.Second)
-	wait(t, 10*time.Second, "the reaper queues the task", func() (string, bool) { s := w.task(made.ID).State; return s, s == "queued" })
+	waittest.For(t, 10*time.Second, "the reaper queues the task", func() (string, bool) { s := w.task(made.ID).State; return s, s == "queued" })
 	result := hostapi.ResultRequest{State: "succeeded", Steps: 3, Acted: true}
 	for i := range 2 {
 		var reply hostapi.ResultReply
@@ -135,7 +136,7 @@ func TestARevokedHostIsCutOff(t *testing.T) {
 		polled <- h.Do(t.Context(), hostapi.PathPoll, "held", hostapi.PollRequest{Max: 1, WaitMS: 25_000, Idle: []string{"d1"}}, &signals)
 	}()
 	<-held
-	wait(t, 10*time.Second, "the poll is held", func() (int, bool) {
+	waittest.For(t, 10*time.Second, "the poll is held", func() (int, bool) {
 		var list operators.HostList
 		w.must(http.MethodGet, operators.PathHosts, nil, &list)
 		return len(list.Hosts), len(list.Hosts) == 1
@@ -237,7 +238,7 @@ func TestACancelReachesARunningTask(t *testing.T) {
 	w.simHost(w.url, app.Planner{Enabled: true, Transport: app.Cloud, Timeout: 20 * time.Second}, &log)
 	u.delay.Store(int64(time.Hour)) // the model thinks until somebody stops it
 	made := w.submit(operators.TaskSpec{Goal: "think"})
-	wait(t, 10*time.Second, "the provider is asked", func() (int64, bool) { n := u.calls.Load(); return n, n > 0 })
+	waittest.For(t, 10*time.Second, "the provider is asked", func() (int64, bool) { n := u.calls.Load(); return n, n > 0 })
 	w.must(http.MethodPost, operators.TaskPath(made.ID, "cancel"), operators.CancelRequest{Reason: "enough"}, nil)
 	if got := w.ended(made.ID); got.State != "cancelled" {
 		t.Errorf("task is %s (%s), want cancelled\n%s", got.State, got.Reason, log.String())

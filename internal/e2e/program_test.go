@@ -21,6 +21,7 @@ import (
 	"interlock/internal/app"
 	"interlock/internal/logtest"
 	"interlock/internal/tool"
+	"interlock/internal/waittest"
 	"interlock/test/peers/aimock"
 )
 
@@ -201,7 +202,7 @@ func (s *server) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	wait(s.t, 30*time.Second, "the server is ready", func() (string, bool) {
+	waittest.For(s.t, 30*time.Second, "the server is ready", func() (string, bool) {
 		resp, err := http.Get(s.url + "/readyz")
 		if err != nil {
 			return s.log.String(), false
@@ -273,7 +274,7 @@ func TestAKilledServerHasEveryDecisionItAnswered(t *testing.T) {
 	for k := range kills {
 		// Each time after another number of further decisions, so at another moment.
 		goal := total() + int64(1+k*7%40)
-		wait(t, 30*time.Second, "more decisions are answered", func() (int64, bool) { n := total(); return n, n >= goal })
+		waittest.For(t, 30*time.Second, "more decisions are answered", func() (int64, bool) { n := total(); return n, n >= goal })
 		s.kill()
 		s.start()
 	}

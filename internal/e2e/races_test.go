@@ -15,6 +15,7 @@ import (
 	"interlock/internal/hostapi"
 	"interlock/internal/llm"
 	"interlock/internal/serve/operators"
+	"interlock/internal/waittest"
 )
 
 // R-CLOUD-1, R-HOST-3, R-HOST-4: ack, events, a decide, a release, two results,
@@ -33,7 +34,7 @@ func TestOneEndIsTakenOfManyAtOnce(t *testing.T) {
 	for i := range tasks {
 		task := w.submit(operators.TaskSpec{Goal: "end once", Repeatable: i%2 == 0, MaxAttempts: 1})
 		var got hostapi.PollReply
-		got = wait(t, 20*time.Second, "the task is claimed", func() (hostapi.PollReply, bool) {
+		got = waittest.For(t, 20*time.Second, "the task is claimed", func() (hostapi.PollReply, bool) {
 			if err := h.Do(t.Context(), hostapi.PathPoll, fmt.Sprintf("poll-%d-%d", i, w.clock.Now().UnixNano()), hostapi.PollRequest{Max: 1, WaitMS: 200, Idle: devices(1)}, &got); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +122,7 @@ func (w *world) rush(h *barehost.Host, a hostapi.Assignment, round int) int64 {
 // settled waits for a task's end, and serves it no more.
 func (w *world) settled(id string) operators.Task {
 	w.t.Helper()
-	return wait(w.t, 20*time.Second, "task "+id+" ends", func() (operators.Task, bool) {
+	return waittest.For(w.t, 20*time.Second, "task "+id+" ends", func() (operators.Task, bool) {
 		t := w.task(id)
 		if t.State == "queued" { // released before it was acknowledged
 			w.operator(http.MethodPost, operators.TaskPath(id, "cancel"), nil, nil)

@@ -22,6 +22,7 @@ import (
 	"interlock/internal/hostapi"
 	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
+	"interlock/internal/waittest"
 )
 
 // canary is something that must be found nowhere.
@@ -263,9 +264,9 @@ func TestAPrunedPromptIsGone(t *testing.T) {
 	}
 	w.clock.Advance(5 * time.Second)
 	for _, id := range gone {
-		wait(t, 20*time.Second, "the decisions go", func() (int, bool) { n := len(w.decisions(id)); return n, n == 0 })
+		waittest.For(t, 20*time.Second, "the decisions go", func() (int, bool) { n := len(w.decisions(id)); return n, n == 0 })
 	}
-	wait(t, 20*time.Second, "the file shrinks", func() (int, bool) { n := size(); return n, n < before/2 })
+	waittest.For(t, 20*time.Second, "the file shrinks", func() (int, bool) { n := size(); return n, n < before/2 })
 	search(t, canaries, databaseFiles(t, w.database))
 	if rows := w.decisions(kept.ID); len(rows) != 1 || rows[0].UserPrompt != keep {
 		t.Errorf("the active task's decisions: %+v", rows)

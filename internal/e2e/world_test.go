@@ -24,6 +24,7 @@ import (
 	"interlock/internal/logtest"
 	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
+	"interlock/internal/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -255,29 +256,10 @@ func (w *world) simHost(url string, plan app.Planner, log io.Writer) (stop func(
 // ended waits for a task's end.
 func (w *world) ended(id string) operators.Task {
 	w.t.Helper()
-	return wait(w.t, 30*time.Second, "task "+id+" ends", func() (operators.Task, bool) {
+	return waittest.For(w.t, 30*time.Second, "task "+id+" ends", func() (operators.Task, bool) {
 		t := w.task(id)
 		return t, t.Ended()
 	})
-}
-
-// wait polls until ok, or fails the test after d of real time.
-func wait[T any](t *testing.T, d time.Duration, what string, ok func() (T, bool)) T {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(d)
-	for {
-		v, done := ok()
-		if done {
-			return v
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("after %v: not so that %s; last seen %+v", d, what, v)
-		}
-	}
 }
 
 // bareWith is a bare host that presents any credential.

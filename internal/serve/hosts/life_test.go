@@ -17,6 +17,7 @@ import (
 	"interlock/internal/serve"
 	"interlock/internal/tenant"
 	"interlock/internal/usage"
+	"interlock/internal/waittest"
 )
 
 // R-HOST-1, R-HOST-2, R-HOST-5, R-CLOUD-1, R-CLOUD-2
@@ -158,7 +159,7 @@ func TestACancelReachesTheHeldPoll(t *testing.T) {
 		_, reply := a.poll(20 * time.Second)
 		answered <- reply
 	}()
-	waitFor(t, "a held poll", func() bool { return w.tasks.Stats().HeldPolls == 1 })
+	waittest.Until(t, 30*time.Second, "a poll is held", func() bool { return w.tasks.Stats().HeldPolls == 1 })
 	if _, err := w.tasks.Cancel(t.Context(), tenant.Default, "token:test", task.ID(as.TaskID), "changed my mind"); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestARevokedHostIsCutOffAtOnce(t *testing.T) {
 		_, reply := a.poll(20 * time.Second)
 		answered <- reply
 	}()
-	waitFor(t, "a held poll", func() bool { return w.tasks.Stats().HeldPolls == 1 })
+	waittest.Until(t, 30*time.Second, "a poll is held", func() bool { return w.tasks.Stats().HeldPolls == 1 })
 	if err := w.fleet.Revoke(t.Context(), tenant.Default, "token:test", fleet.HostID(a.id)); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestAShutdownAnswersHeldPollsAndRecordsTheDecideInFlight(t *testing.T) {
 	go func() { status, _ := idle.poll(20 * time.Second); polled <- status }()
 	go func() { status, _ := busy.call(hostapi.PathDecide, question(as)); decided <- status }()
 	<-deciding
-	waitFor(t, "a held poll", func() bool { return w.tasks.Stats().HeldPolls == 1 })
+	waittest.Until(t, 30*time.Second, "a poll is held", func() bool { return w.tasks.Stats().HeldPolls == 1 })
 	shutDown()
 	if status := <-polled; status != http.StatusNoContent {
 		t.Errorf("the held poll got %d, want 204", status)
@@ -255,19 +256,5 @@ func TestAnEnrolmentTokenWorksOnce(t *testing.T) {
 	stranger.must(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: "first", Version: "test"}, &reply)
 	if p := stranger.refused(hostapi.PathEnroll, hostapi.EnrollRequest{Token: secret.Expose(secret.New(token)), Name: "second", Version: "test"}); p.Status != 401 || p.Code != "enrol_token_invalid" {
 		t.Errorf("the second use got %+v, want 401 enrol_token_invalid", p)
-	}
-}
-
-// waitFor waits until what holds, however the scheduler likes it.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s did not come", what)
-		}
 	}
 }

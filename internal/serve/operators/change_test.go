@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -17,20 +16,6 @@ func decode(t *testing.T, b []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(b, v); err != nil {
 		t.Fatalf("%v in %s", err, b)
-	}
-}
-
-// waitFor waits until what holds, however the scheduler likes it.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s did not come", what)
-		}
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"interlock/internal/serve"
 	"interlock/internal/serve/operators"
+	"interlock/internal/waittest"
 )
 
 // message is one server-sent event, or a comment.
@@ -172,7 +174,7 @@ func TestAWatchEndsWhenItsClientLeaves(t *testing.T) {
 	v.until("queued")
 	v.cancel()
 	// The request log's line is written when the handler has returned.
-	waitFor(t, "the end of the watch", func() bool { return strings.Contains(w.log.String(), `route="GET /operator/v1/tasks/{id}/watch"`) })
+	waittest.Until(t, 30*time.Second, "the watch ends", func() bool { return strings.Contains(w.log.String(), `route="GET /operator/v1/tasks/{id}/watch"`) })
 }
 
 func TestAShutdownEndsWatches(t *testing.T) {
