@@ -162,7 +162,11 @@ func (s *Store) Release(ctx context.Context, f task.Fence, acted bool, reason st
 
 func (t *tx) release(h held, f task.Fence, acted bool, reason string) error {
 	a, err := t.readAttempt(h.n, f.Attempt)
-	if err == nil && a.host == f.Host && a.ending == endedReleased {
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // refused below
+	case err != nil:
+		return err
+	case a.host == f.Host && a.ending == endedReleased:
 		return nil
 	}
 	if err := h.refuse(f); err != nil {
