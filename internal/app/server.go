@@ -164,8 +164,8 @@ func (s *Server) OperatorsURL() string { return cmp.Or(s.config.PublicURL, s.ope
 // Run serves until ctx ends. Then held polls are answered, requests in flight
 // finish within the grace, the loops end, and the store is closed last. It
 // returns nil for that, else what broke.
-func (s *Server) Run(ctx context.Context) error {
-	defer s.Close()
+func (s *Server) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, s.Close()) }()
 	serving, stopServing := context.WithCancelCause(ctx)
 	defer stopServing(nil)
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
@@ -186,7 +186,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	answered := context.AfterFunc(serving, s.rooms.tasks.StopPolls)
 	defer answered()
-	err := s.doors.Run(serving)
+	err = s.doors.Run(serving)
 	stopWorking()
 	return errors.Join(err, loops.Wait())
 }
