@@ -10,19 +10,6 @@ const (
 	forgetPage  = 1000 // keys in one transaction
 )
 
-func (s *Service) forgetAll(ctx context.Context) error {
-	tick := time.NewTicker(forgetEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			s.forgetKeys(ctx)
-		}
-	}
-}
-
 // forgetKeys removes keys that nobody repeats any more, page by page. What
 // fails is left to the next tick.
 func (s *Service) forgetKeys(ctx context.Context) {

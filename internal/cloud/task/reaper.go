@@ -13,26 +13,27 @@ func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.dispatch(ctx) })
 	g.Go(func() error { return s.sweepAll(ctx) })
-	g.Go(func() error { return s.reapAll(ctx) })
-	g.Go(func() error { return s.forgetAll(ctx) })
+	g.Go(func() error { return every(ctx, s.cfg.ReapEvery, s.reap) })
+	g.Go(func() error { return every(ctx, forgetEvery, s.forgetKeys) })
 	return g.Wait()
 }
 
-// reapPage is how many tasks one transaction of the reaper moves.
-const reapPage = 200
-
-func (s *Service) reapAll(ctx context.Context) error {
-	tick := time.NewTicker(s.cfg.ReapEvery)
+// every calls f once a period, first when one has passed, until ctx ends.
+func every(ctx context.Context, period time.Duration, f func(context.Context)) error {
+	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			s.reap(ctx)
+			f(ctx)
 		}
 	}
 }
+
+// reapPage is how many tasks one transaction of the reaper moves.
+const reapPage = 200
 
 // reap moves everything that is due, page by page: each page is committed, so
 // one that fails costs no other, and the next tick starts over.
