@@ -81,6 +81,8 @@ type Facts struct {
 	// PasswordField says that the call types into a password field, so that
 	// its arguments would put a password into prompts and records.
 	PasswordField bool
+	// Confirm says that the tool's owner wants a person's answer to each call.
+	Confirm bool
 }
 
 // rule gives an effect and its reason, or "" where it has no objection.
@@ -97,6 +99,7 @@ var rules = []rule{
 	{"allowed_packages", packageAllowed},
 	{"app_lock", appLocked},
 	{"password_field", passwordTyped},
+	{"confirmation", confirmationWanted},
 }
 
 // Evaluate returns the verdict on f under doc.
@@ -163,4 +166,11 @@ func passwordTyped(_ Document, f Facts) (Effect, string) {
 		return "", ""
 	}
 	return Confirm, "typing into a password field needs a person's confirmation"
+}
+
+func confirmationWanted(_ Document, f Facts) (Effect, string) {
+	if !f.Confirm {
+		return "", ""
+	}
+	return Confirm, "each call of this tool needs a person's confirmation"
 }

@@ -42,6 +42,7 @@ func TestEvaluate(t *testing.T) {
 		"outside the app lock":                     {policy.Document{}, with(func(f *policy.Facts) { f.AppLock = []string{"x.y"} }), policy.Deny, "app_lock"},
 		"a lock does not widen the policy":         {policy.Document{AllowedPackages: []string{"x.y"}}, with(func(f *policy.Facts) { f.AppLock = []string{"a.b"} }), policy.Deny, "allowed_packages"},
 		"a password field wants a person":          {policy.Document{}, with(func(f *policy.Facts) { f.PasswordField = true }), policy.Confirm, "password_field"},
+		"a tool that wants a person's answer":      {policy.Document{}, with(func(f *policy.Facts) { f.Confirm = true }), policy.Confirm, "confirmation"},
 		"deny beats confirm":                       {policy.Document{MaxRisk: policy.Low}, with(func(f *policy.Facts) { f.PasswordField = true }), policy.Deny, "risk_ceiling"},
 		"of several denials the first rule counts": {policy.Document{MaxRisk: policy.Low, AllowedTools: []string{"x"}, AllowedPackages: []string{"x.y"}}, tap, policy.Deny, "tool_allow_list"},
 	} {
@@ -60,7 +61,7 @@ func facts(t *rapid.T) policy.Facts {
 		Tool: name.Draw(t, "tool"), Risk: rapid.SampledFrom([]policy.Risk{policy.Low, policy.Medium, policy.High, "", "x"}).Draw(t, "risk"),
 		Ends: rapid.Bool().Draw(t, "ends"), App: app.Draw(t, "app"),
 		Reach:   rapid.SampledFrom([]policy.Reach{policy.ReachNothing, policy.ReachApp, policy.ReachAnywhere, ""}).Draw(t, "reach"),
-		AppLock: rapid.SliceOfN(app, 0, 2).Draw(t, "lock"), PasswordField: rapid.Bool().Draw(t, "password"),
+		AppLock: rapid.SliceOfN(app, 0, 2).Draw(t, "lock"), PasswordField: rapid.Bool().Draw(t, "password"), Confirm: rapid.Bool().Draw(t, "confirm"),
 	}
 }
 
@@ -91,7 +92,7 @@ func TestEvaluateAgreesWithAModel(t *testing.T) {
 			inside(doc.AllowedPackages) && inside(f.AppLock)
 		want := policy.Deny
 		switch {
-		case permitted && f.PasswordField:
+		case permitted && (f.PasswordField || f.Confirm):
 			want = policy.Confirm
 		case permitted:
 			want = policy.Allow

@@ -66,6 +66,10 @@ var statuses = map[string]int{
 	"method_not_allowed":     405,
 	"protocol_version":       426,
 	"storage_full":           507,
+	"subscription_inactive":  402,
+	"credential_missing":     424,
+	"credential_rejected":    502,
+	"upstream_unavailable":   502,
 }
 
 // reasons gives each llm.Reason the kind it travels as, and whether a repeat
