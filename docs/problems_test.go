@@ -98,11 +98,11 @@ func TestEveryProblemHasItsRow(t *testing.T) {
 		real = append(real, code)
 	}
 	doc := read(t, problems)
-	for _, section := range []string{"## Over HTTP", "## On one machine"} {
+	for _, section := range []string{"## Over HTTP", "## The Bridge", "## On one machine"} {
 		documented = append(documented, firstWords(rows(doc, section))...)
 	}
 	wantSame(t, problems, documented, real)
-	for _, r := range rows(doc, "## Over HTTP") {
+	for _, r := range slices.Concat(rows(doc, "## Over HTTP"), rows(doc, "## The Bridge")) {
 		for _, code := range words(r[0]) {
 			if status, err := strconv.Atoi(r[1]); err != nil || !slices.Contains(made[code], status) {
 				t.Errorf("%s gives %s the status %s; it travels as %v", problems, code, r[1], made[code])
