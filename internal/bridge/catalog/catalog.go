@@ -176,6 +176,6 @@ type Store interface {
 	// Disable removes one. ErrNotEnabled. What the quota's window has used
 	// stays used.
 	Disable(ctx context.Context, id tenant.ID, app AppID, f audit.Fact) error
-	// Standing reads everything about one tenant. ErrTenantNotFound.
-	Standing(ctx context.Context, id tenant.ID) (Standing, error)
+	// TenantStanding reads everything about one tenant. ErrTenantNotFound.
+	TenantStanding(ctx context.Context, id tenant.ID) (Standing, error)
 }

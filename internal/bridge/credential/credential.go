@@ -44,14 +44,14 @@ type Store interface {
 	// one (0: there never was one), else ErrMoved. A tenant that is not there:
 	// catalog.ErrTenantNotFound.
 	PutCredential(ctx context.Context, s Sealed, f audit.Fact) error
-	// Credential reads one. ErrNotFound.
-	Credential(ctx context.Context, t tenant.ID, app catalog.AppID) (Sealed, error)
+	// SealedCredential reads one. ErrNotFound.
+	SealedCredential(ctx context.Context, t tenant.ID, app catalog.AppID) (Sealed, error)
 	// LatestRevision is that of the newest credential that was ever set for the
 	// tenant and app, deleted ones included; 0: none.
 	LatestRevision(ctx context.Context, t tenant.ID, app catalog.AppID) (int64, error)
-	// Credentials lists up to limit behind (afterTenant, afterApp), by both,
-	// over all tenants.
-	Credentials(ctx context.Context, afterTenant tenant.ID, afterApp catalog.AppID, limit int) ([]Sealed, error)
+	// SealedCredentials lists up to limit behind (afterTenant, afterApp), by
+	// both, over all tenants.
+	SealedCredentials(ctx context.Context, afterTenant tenant.ID, afterApp catalog.AppID, limit int) ([]Sealed, error)
 	// ResealCredential replaces KeyID, Nonce and Ciphertext of the same
 	// revision; ErrMoved if the revision or the KeyID before is another.
 	ResealCredential(ctx context.Context, s Sealed, keyBefore string) error

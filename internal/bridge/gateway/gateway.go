@@ -53,7 +53,7 @@ type Record struct {
 	App       catalog.AppID
 	Operation string
 	RequestID string
-	Key       string   // the caller's idempotency key; "": none
+	Key       string   // the caller's idempotency key, also once it is free again; "": none
 	BodyHash  [32]byte // of operation and arguments, so that a key is not used for another call
 	// Arguments holds the values that the app marked safe, as a JSON object;
 	// nil: none.
@@ -118,15 +118,16 @@ type Query struct {
 
 // Store keeps the log and the quotas' meters. A key is one of (tenant, site).
 type Store interface {
-	// Keyed reads the record that has the key and is not a failure: one that is
-	// Open, OK or Interrupted. found is false where there is none.
+	// Keyed reads the record that holds the key: one that is Open, OK or
+	// Interrupted and not forgotten. found is false where there is none.
 	Keyed(ctx context.Context, t tenant.ID, s site.ID, key string) (r Record, found bool, err error)
 	// OpenCall commits r, open, and takes a unit of q in the window of
 	// r.OpenedAt, in one transaction: see Opened. The unit is counted against
 	// (tenant, app, window, start of the window).
 	OpenCall(ctx context.Context, r Record, q catalog.Quota) (Opened, error)
-	// ReopenCall opens an Interrupted record again for a repeat of its key,
-	// with the unit that it has. false: it is not Interrupted any more.
+	// ReopenCall opens an Interrupted record that holds its key again for a
+	// repeat of it, with the unit that it has; its OpenedAt becomes at. false:
+	// it is not Interrupted any more, or its key is forgotten.
 	ReopenCall(ctx context.Context, t tenant.ID, id string, at time.Time) (bool, error)
 	// CloseCall ends an open call; one that is not open stays as it is, and
 	// gives no unit back. A verdict that is not OK frees the key.
@@ -136,16 +137,20 @@ type Store interface {
 	RefuseCall(ctx context.Context, r Record) error
 	// Meter reads the use of q in the window of at.
 	Meter(ctx context.Context, t tenant.ID, app catalog.AppID, q catalog.Quota, at time.Time) (Meter, error)
-	// Calls lists records.
+	// Calls lists records, without their replies.
 	Calls(ctx context.Context, q Query) ([]Record, error)
 
 	// InterruptCalls closes up to limit calls as Interrupted that were opened
 	// before at and are still open.
 	InterruptCalls(ctx context.Context, at time.Time, limit int) (int, error)
-	// ForgetReplies removes up to limit replies, with their keys, of calls that
-	// were opened before at.
+	// ForgetReplies removes the replies of up to limit closed calls that hold
+	// their keys and were opened before at, and frees the keys.
 	ForgetReplies(ctx context.Context, at time.Time, limit int) (int, error)
-	// PruneCalls removes up to limit closed records of calls that were opened
-	// before at, and meters whose window ended before it.
+	// PruneCalls removes up to limit things: closed records of calls that were
+	// opened before at, then meters whose window ended by then. It returns how
+	// many; fewer than limit: nothing is left.
 	PruneCalls(ctx context.Context, at time.Time, limit int) (int, error)
+	// Reclaim gives back the space of what was removed, so that no reply is
+	// left in a file. It looks at the whole store: once a pruning, not a step.
+	Reclaim(ctx context.Context) error
 }

@@ -55,4 +55,7 @@ type Store interface {
 	Resolutions(ctx context.Context, q Query) ([]Record, error)
 	// PruneResolutions removes up to limit records from before at.
 	PruneResolutions(ctx context.Context, at time.Time, limit int) (int, error)
+	// Reclaim gives back the space of what was removed, so that no instruction
+	// is left in a file. It looks at the whole store: once a pruning, not a step.
+	Reclaim(ctx context.Context) error
 }
