@@ -54,6 +54,6 @@ type Store interface {
 	SealedCredentials(ctx context.Context, afterTenant tenant.ID, afterApp catalog.AppID, limit int) ([]Sealed, error)
 	// ResealCredential replaces KeyID, Nonce and Ciphertext of the same
 	// revision; ErrMoved if the revision or the KeyID before is another.
-	ResealCredential(ctx context.Context, s Sealed, keyBefore string) error
+	ResealCredential(ctx context.Context, s Sealed, keyBefore string, f audit.Fact) error
 	DeleteCredential(ctx context.Context, t tenant.ID, app catalog.AppID, f audit.Fact) error // ErrNotFound
 }
