@@ -181,7 +181,7 @@ func (s *settings) strangers(values map[string]string) []string {
 	}
 	var out []string
 	for name := range values {
-		ours := strings.HasPrefix(name, "INTERLOCK_") || strings.HasPrefix(name, "AI_PLANNER_")
+		ours := strings.HasPrefix(name, "INTERLOCK_") || strings.HasPrefix(name, "AI_PLANNER_") || strings.HasPrefix(name, "AGENT_LLM_")
 		if ours && !known[name] {
 			out = append(out, name)
 		}

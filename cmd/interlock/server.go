@@ -68,7 +68,7 @@ func inTheClear(c app.ServerConfig) bool {
 	if c.TLSCert != "" {
 		return false
 	}
-	return slices.ContainsFunc([]string{c.Listen, c.ListenHosts, c.ListenOperators}, func(address string) bool {
+	return slices.ContainsFunc([]string{c.Listen, c.ListenHosts, c.ListenSites, c.ListenOperators}, func(address string) bool {
 		host, _, err := net.SplitHostPort(address)
 		return err == nil && !loopback(host)
 	})

@@ -59,6 +59,17 @@ func boolean(v string) (bool, error) {
 	return false, fmt.Errorf("must be 1 or 0")
 }
 
+// onlyOne is a switch that only "1" turns on: nobody turns it on by accident.
+func onlyOne(v string) (bool, error) {
+	switch v {
+	case "1":
+		return true, nil
+	case "", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("must be 1 to enable, or 0 or empty")
+}
+
 func choice(allowed ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if slices.Contains(allowed, v) {

@@ -33,34 +33,58 @@ func (s *Server) open() error {
 		s.doors.Certificate, scheme = certificate, "https"
 	}
 
-	hostsAt, operatorsAt := cmp.Or(c.ListenHosts, c.Listen), cmp.Or(c.ListenOperators, c.Listen)
-	hostsMux := serve.NewMux(s.log)
-	operatorsMux := hostsMux
-	if hostsAt != operatorsAt {
-		operatorsMux = serve.NewMux(s.log)
-	}
-	if err := errors.Join(s.hostsDoor().Mount(hostsMux), s.operatorsDoor().Mount(operatorsMux)); err != nil {
-		return err
-	}
-	health.Mount(operatorsMux)
-
-	listen := func(address string, mux *serve.Mux) (url string, err error) {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return "", portTaken(address, err)
+	doors := s.plan()
+	muxes := map[string]*serve.Mux{} // by address
+	for _, d := range doors {
+		mux, shared := muxes[d.address]
+		if !shared {
+			mux = serve.NewMux(s.log)
+			muxes[d.address] = mux
 		}
-		s.doors.Listeners = append(s.doors.Listeners, serve.Listener{Listener: l, Handler: kit.Wrap(mux)})
-		return scheme + "://" + l.Addr().String(), nil
+		if err := d.door.Mount(mux); err != nil {
+			return err
+		}
+		if d.name == operatorsDoor {
+			health.Mount(mux)
+		}
 	}
-	var err error
-	if s.operators, err = listen(operatorsAt, operatorsMux); err != nil {
-		return err
+	s.urls = map[string]string{}
+	listening := map[string]string{} // URL by address
+	for _, d := range doors {
+		if _, already := listening[d.address]; !already {
+			l, err := net.Listen("tcp", d.address)
+			if err != nil {
+				return portTaken(d.address, err)
+			}
+			s.doors.Listeners = append(s.doors.Listeners, serve.Listener{Listener: l, Handler: kit.Wrap(muxes[d.address])})
+			listening[d.address] = scheme + "://" + l.Addr().String()
+		}
+		s.urls[d.name] = listening[d.address]
 	}
-	s.hosts = s.operators
-	if operatorsMux != hostsMux {
-		s.hosts, err = listen(hostsAt, hostsMux)
+	return nil
+}
+
+// The doors by name.
+const (
+	operatorsDoor = "operators"
+	hostsDoor     = "hosts"
+	sitesDoor     = "sites"
+)
+
+// planned is one door, and where it is to listen.
+type planned struct {
+	name    string
+	address string
+	door    interface{ Mount(*serve.Mux) error }
+}
+
+// plan lists the doors; those of one address share a listener.
+func (s *Server) plan() []planned {
+	c := s.config
+	return []planned{
+		{operatorsDoor, cmp.Or(c.ListenOperators, c.Listen), s.operatorsDoor()},
+		{hostsDoor, cmp.Or(c.ListenHosts, c.Listen), s.hostsDoor()},
 	}
-	return err
 }
 
 func portTaken(address string, err error) error {

@@ -36,6 +36,7 @@ type ServerConfig struct {
 
 	Listen           string // the doors without an address of their own; "": DefaultListen
 	ListenHosts      string
+	ListenSites      string
 	ListenOperators  string
 	PublicURL        string // how others reach it; "": as it listens
 	TLSCert, TLSKey  string // paths of PEM files; both or neither
@@ -46,6 +47,7 @@ type ServerConfig struct {
 	DecisionMaxBytes int64         // zero: no limit
 	Caps             usage.Caps
 	Planner          Planner // its Transport doesn't matter
+	Bridge           Bridge
 	Logger           *slog.Logger
 
 	// For tests.
@@ -62,8 +64,7 @@ type Server struct {
 	store      *sqlite.Store
 	rooms      rooms
 	doors      *serve.Server
-	hosts      string // URLs
-	operators  string
+	urls       map[string]string // of the doors, by name
 	firstToken secret.String
 }
 
@@ -156,10 +157,13 @@ func (s *Server) furnish() (err error) {
 func (s *Server) FirstToken() secret.String { return s.firstToken }
 
 // HostsURL is where host agents reach this server.
-func (s *Server) HostsURL() string { return cmp.Or(s.config.PublicURL, s.hosts) }
+func (s *Server) HostsURL() string { return cmp.Or(s.config.PublicURL, s.urls[hostsDoor]) }
+
+// SitesURL is where sites reach this server.
+func (s *Server) SitesURL() string { return cmp.Or(s.config.PublicURL, s.urls[sitesDoor]) }
 
 // OperatorsURL is where operators reach this server.
-func (s *Server) OperatorsURL() string { return cmp.Or(s.config.PublicURL, s.operators) }
+func (s *Server) OperatorsURL() string { return cmp.Or(s.config.PublicURL, s.urls[operatorsDoor]) }
 
 // Run serves until ctx ends. Then held polls are answered, requests in flight
 // finish within the grace, the loops end, and the store is closed last. It
@@ -172,9 +176,8 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	defer stopWorking()
 
 	var loops errgroup.Group
-	for name, loop := range map[string]func(context.Context) error{
-		"fleet": s.rooms.fleet.Run, "tasks": s.rooms.tasks.Run, "decisions": s.rooms.decisions.Run,
-	} {
+	run := map[string]func(context.Context) error{"fleet": s.rooms.fleet.Run, "tasks": s.rooms.tasks.Run, "decisions": s.rooms.decisions.Run}
+	for name, loop := range run {
 		loops.Go(func() error {
 			err := loop(working)
 			if err != nil {

@@ -92,6 +92,10 @@ func (k Kit) recover(w *writer, r *http.Request) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
+	if rec := recordOf(r.Context()); rec.fail != nil {
+		rec.fail(w, r, fault.ErrInternal)
+		return
+	}
 	Fail(w, r, k.Logger, fault.ErrInternal)
 }
 

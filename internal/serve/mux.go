@@ -33,21 +33,27 @@ func (m *Mux) HandleQuiet(pattern string, h http.HandlerFunc) {
 
 // missing answers for paths and methods that have no route.
 func (m *Mux) missing(w http.ResponseWriter, r *http.Request) {
-	allowed := m.methods(r)
+	Fail(w, r, m.logger, m.Missing(w, r, "/"))
+}
+
+// Missing says what is wrong with a request that only the catch-all pattern
+// took, which ends in a slash: its method, with the Allow header then set, or
+// its path.
+func (m *Mux) Missing(w http.ResponseWriter, r *http.Request, catchAll string) error {
+	allowed := m.methods(r, catchAll)
 	if len(allowed) == 0 {
-		Fail(w, r, m.logger, errNoPath)
-		return
+		return errNoPath
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	Fail(w, r, m.logger, errMethod)
+	return errMethod
 }
 
 // methods lists those that the path of r has a route for.
-func (m *Mux) methods(r *http.Request) []string {
+func (m *Mux) methods(r *http.Request, catchAll string) []string {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := m.Handler(other); pattern != "/" && pattern != "" {
+		if _, pattern := m.Handler(other); pattern != catchAll && pattern != "" {
 			allowed = append(allowed, method)
 		}
 	}

@@ -14,8 +14,9 @@ const RequestIDHeader = "X-Request-Id"
 // the request writes to it.
 type record struct {
 	id     string
-	caller string // "host:<id>" or "token:<id>", once it is known
-	quiet  bool   // succeeds too often to be worth a line above debug
+	caller string  // "host:<id>" or "token:<id>", once it is known
+	quiet  bool    // succeeds too often to be worth a line above debug
+	fail   Failure // nil: Fail
 }
 
 type recordKey struct{}
@@ -38,6 +39,17 @@ func RequestID(ctx context.Context) string {
 func SetCaller(ctx context.Context, caller string) {
 	if rec := recordOf(ctx); rec != nil {
 		rec.caller = caller
+	}
+}
+
+// Failure answers a request with what an error is in a door's own form.
+type Failure func(w http.ResponseWriter, r *http.Request, err error)
+
+// SetFailure says how the request of ctx fails if its handler panics. A door
+// whose failures are not problems calls it first.
+func SetFailure(ctx context.Context, f Failure) {
+	if rec := recordOf(ctx); rec != nil {
+		rec.fail = f
 	}
 }
 
