@@ -75,6 +75,9 @@ const (
 	Interrupted = "interrupted"
 )
 
+// Exceeded is the code of the one refusal that OpenCall records by itself.
+const Exceeded = "quota_exceeded"
+
 // Meter is a tenant's use of a quota in one window.
 type Meter struct {
 	Quota    catalog.Quota
@@ -91,7 +94,7 @@ type Opened struct {
 	// was written.
 	Before *Record
 	// Exceeded says that the quota had no unit left: the record was committed
-	// closed, with the verdict quota_exceeded.
+	// closed, with the verdict Exceeded.
 	Exceeded bool
 	Used     int64 // of the quota's window, after this call
 }
