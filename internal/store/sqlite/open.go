@@ -32,8 +32,8 @@ type Config struct {
 }
 
 // Store is an open database. It implements the stores of cloud/fleet,
-// cloud/task, cloud/decision, usage and access, and audit.Log. It is safe for
-// concurrent use.
+// cloud/task, cloud/decision, usage, access and of the rooms of bridge, and
+// audit.Log. It is safe for concurrent use.
 type Store struct {
 	path    string
 	clock   clock
