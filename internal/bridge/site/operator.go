@@ -26,7 +26,7 @@ type NewSite struct {
 const (
 	MaxPerMinute     = 1_000_000
 	MaxBurst         = 100_000
-	MaxPage          = 200 // sites in one list
+	MaxPage          = 500 // sites in one list
 	defaultPerMinute = 600
 	defaultBurst     = 60
 	maxName          = 100 // characters
