@@ -51,6 +51,7 @@ var House = Plan{
 		{Name: "faultproxy", Inside: "a TCP proxy that misbehaves", Kind: ForTests},
 		{Name: "test/peers/aimock", Inside: "starts a mock of both vendors that is not ours", Knows: []string{"tool"}, Kind: ForTests},
 		{Name: "test/peers", Inside: "the vendors' own libraries as peers of our wire clients", Knows: []string{"provider/anthropic", "provider/openai", "provider/providertest", "test/peers/aimock"}, Kind: ForTests},
+		{Name: "baresite", Inside: "the site protocol call by call, with no plugin behind it", Knows: []string{"bridge/site"}, Kind: ForTests},
 		{Name: "e2e", Inside: "tests of the whole", Knows: []string{"app", "barehost", "faultproxy", "logtest", "waittest", "provider/providertest", "test/peers/aimock", "device/sim", "provider/anthropic", "provider/openai", "provider/scripted", "store/sqlite"}, Kind: ForTests},
 		{Name: "bench", Inside: "the load generator and its mock upstream", Knows: []string{"app", "barehost", "provider/anthropic", "provider/openai", "provider/scripted", "store/sqlite", "device/sim"}, Kind: ForTests},
 		{Name: "archtest", Inside: "this plan, and the test that keeps it", Kind: ForTests},
