@@ -36,23 +36,41 @@ type RawCall struct {
 	Arguments []byte
 }
 
+// unavailable returns the failure of a reply that was read but can't be used.
+func (r Reply) unavailable(reason Reason, detail string) *Unavailable {
+	return &Unavailable{Reason: reason, Detail: detail, Usage: r.Usage, Provider: r.Provider, Model: r.Model, ProviderRequestID: r.ProviderRequestID}
+}
+
+// cutShort says why a reply can't be used whatever it holds; reason is "" where
+// it ended in order.
+func (r Reply) cutShort() (reason Reason, detail string) {
+	switch r.Stop {
+	case StopRefused:
+		return Refused, "the model or its content filter declined the request"
+	case StopTruncated:
+		return Truncated, "the model's reply was cut off by a length limit"
+	case StopPaused:
+		return NoCall, "the model paused its turn instead of ending it"
+	default:
+		return "", ""
+	}
+}
+
 // Accept decides whether r holds exactly one usable call of the offered tools.
-// It is the only place that does. The error is an *Unavailable that carries
-// the reply's usage, because a reply that we refuse was still paid for.
+// It is the only place that does; AcceptStructured is its sibling for answers
+// in the form of a schema. The error is an *Unavailable that carries the
+// reply's usage, because a reply that we refuse was still paid for.
 //
 // The reason is the first that applies: refused, truncated, no_call for a
 // paused turn, no_call, many_calls, unknown_tool, invalid_arguments.
 func Accept(offered *tool.Set, r Reply) (Decision, error) {
 	fail := func(reason Reason, detail string) (Decision, error) {
-		return Decision{}, &Unavailable{Reason: reason, Detail: detail, Usage: r.Usage, Provider: r.Provider, Model: r.Model, ProviderRequestID: r.ProviderRequestID}
+		return Decision{}, r.unavailable(reason, detail)
+	}
+	if reason, detail := r.cutShort(); reason != "" {
+		return fail(reason, detail)
 	}
 	switch {
-	case r.Stop == StopRefused:
-		return fail(Refused, "the model or its content filter declined the request")
-	case r.Stop == StopTruncated:
-		return fail(Truncated, "the model's reply was cut off by a length limit")
-	case r.Stop == StopPaused:
-		return fail(NoCall, "the model paused its turn instead of calling a tool")
 	case len(r.Calls) == 0:
 		return fail(NoCall, "the model called no tool; check that the model supports forced tool calls")
 	case len(r.Calls) > 1:

@@ -1,6 +1,7 @@
 // Package llm is what we ask of a model and what it may answer: one Request
 // in, exactly one tool call out. Providers and the cloud proxy implement
-// ToolCaller; whoever calls one can't tell which it has.
+// ToolCaller; whoever calls one can't tell which it has. Where no screen and no
+// tool is meant, a StructuredCaller answers in the form of a schema instead.
 //
 // The model only proposes. Whether a reply holds exactly one usable call is
 // decided in one place, Accept, for every provider. Each failure is an
