@@ -1,0 +1,15 @@
+<?php
+/**
+ * Takes away what the plugin stored. The key file is not the plugin's: it stays.
+ *
+ * @package Interlock_Bridge
+ */
+
+defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
+
+delete_option( 'interlock_bridge_settings' );
+
+// Results live for a minute, one for each administrator.
+foreach ( get_users( array( 'fields' => 'ID' ) ) as $interlock_bridge_user_id ) {
+	delete_transient( 'interlock_bridge_result_' . (int) $interlock_bridge_user_id );
+}
