@@ -8,6 +8,10 @@
 // call of a model: repeating one whose answer was lost does no harm but costs
 // its tokens again, which nobody reports to us. They stay unknown.
 //
+// An answer in the form of a schema is asked for by the vendor's structured
+// output, and by a forced call of one tool where there is none. Which a model
+// takes is learned from its refusal, like the force itself.
+//
 // One deadline covers a whole decision with its retries. Retries happen only
 // here: for rate limits, overload, server errors and transport faults, at most
 // three of them, with growing, jittered pauses. A quota or spend limit, a

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,10 @@ import (
 // forced call, or about the thinking that had to be off for it: some models
 // always think, and take no forced call.
 var ErrUnforceable = errors.New("the model can't be forced to call a tool")
+
+// ErrUnformed is in the chain of a bad_request whose message is about the
+// vendor's structured output: some models and servers don't know it.
+var ErrUnformed = errors.New("the model can't be asked for structured output")
 
 // failure is one exchange that brought no reply.
 type failure struct {
@@ -182,13 +187,26 @@ var byStatus = map[int]verdict{
 // the vendor gives both one status and one type.
 var spendPhrases = []string{"credit balance", "usage limits", "spend limit"}
 
+// about says which of the ways to ask the message is about; nil: none.
+func (c complaint) about() error {
+	mentions := func(word string) bool { return strings.Contains(c.Message, word) }
+	var wrong []error
+	if slices.ContainsFunc([]string{"thinking", "tool_choice"}, mentions) {
+		wrong = append(wrong, ErrUnforceable)
+	}
+	if slices.ContainsFunc([]string{"output_config", "response_format", "json_schema", "structured output"}, mentions) {
+		wrong = append(wrong, ErrUnformed)
+	}
+	return errors.Join(wrong...)
+}
+
 // classify reads a reply whose status is not 200.
 func classify(resp *http.Response, body []byte) *failure {
 	c := readComplaint(body)
 	v := judge(resp.StatusCode, c)
 	f := &failure{reason: v.reason, again: v.again, requestID: c.RequestID}
-	if v.reason == llm.BadRequest && (strings.Contains(c.Message, "thinking") || strings.Contains(c.Message, "tool_choice")) {
-		f.err = ErrUnforceable
+	if v.reason == llm.BadRequest {
+		f.err = c.about()
 	}
 	f.detail = fmt.Sprintf("%s (HTTP %d)", v.detail, resp.StatusCode)
 	if v.reason == llm.RateLimited || v.reason == llm.Overloaded || v.reason == llm.ProviderError || v.reason == llm.QuotaExhausted {

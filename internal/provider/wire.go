@@ -54,6 +54,7 @@ type Wire struct {
 	portable bool
 	form     string      // names how this wire's dialect writes tools
 	unforced atomic.Bool // the model takes no forced call
+	unformed atomic.Bool // the model takes no structured output
 	client   *http.Client
 }
 

@@ -7,6 +7,10 @@
 // choose, with thinking as they have it by default, and llm.Accept refuses
 // what isn't exactly one call, as always. The known ones are in a table;
 // another is recognised by its first refusal.
+//
+// An answer in the form of a schema is asked for by output_config.format, which
+// goes with thinking, where the schema lies within the vendor's strict subset.
+// Other schemas and compatible servers get a tool call with the schema instead.
 package anthropic
 
 import (
@@ -44,7 +48,7 @@ var vendor = provider.Vendor{
 	Unforceable: []string{"claude-fable-5", "claude-opus-5-5", "claude-sonnet-5-5"},
 }
 
-// Client is an llm.ToolCaller over one model.
+// Client is an llm.ToolCaller and an llm.StructuredCaller over one model.
 type Client struct {
 	wire      *provider.Wire
 	maxOutput int // zero: the default

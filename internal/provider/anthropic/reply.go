@@ -22,6 +22,7 @@ type content struct {
 	Type  string         `json:"type"`
 	Name  string         `json:"name"`
 	Input jsontext.Value `json:"input"`
+	Text  jsontext.Value `json:"text"`
 }
 
 // usage counts input tokens without the cached ones, unlike other vendors.
@@ -45,9 +46,28 @@ var stops = map[string]llm.Stop{
 
 // read parses an answer strictly; its error is an *llm.Unavailable.
 func (c *Client) read(a provider.Answer) (llm.Reply, error) {
+	_, r, err := c.parse(a)
+	return r, err
+}
+
+// readFormed reads an answer in the form of a schema: each text is one, and so
+// is a call, which llm.AcceptStructured refuses.
+func (c *Client) readFormed(a provider.Answer, form *llm.Form) (llm.Reply, error) {
+	m, r, err := c.parse(a)
+	for _, b := range m.Content {
+		var text string
+		if b.Type == "text" && json.Unmarshal(b.Text, &text) == nil {
+			r.Calls = append(r.Calls, form.Answer([]byte(text)))
+		}
+	}
+	return r, err
+}
+
+// parse returns the message as it came, and what it says but for its texts.
+func (c *Client) parse(a provider.Answer) (reply, llm.Reply, error) {
 	var m reply
 	if json.Unmarshal(a.Body, &m) != nil || m.Content == nil || (m.Type != "" && m.Type != "message") {
-		return llm.Reply{}, c.wire.Malformed(a)
+		return reply{}, llm.Reply{}, c.wire.Malformed(a)
 	}
 	r := llm.Reply{Stop: stops[m.StopReason], Usage: m.Usage.canonical(), Provider: Name, Model: c.wire.ModelName(m.Model), ProviderRequestID: a.RequestID}
 	for _, b := range m.Content {
@@ -55,7 +75,7 @@ func (c *Client) read(a provider.Answer) (llm.Reply, error) {
 			r.Calls = append(r.Calls, llm.RawCall{Name: b.Name, Arguments: arguments(b.Input, m.StopReason)})
 		}
 	}
-	return r, nil
+	return m, r, nil
 }
 
 // arguments returns the input as it came. An absent or empty-string input is

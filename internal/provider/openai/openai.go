@@ -8,6 +8,9 @@
 // servers differ in what they enforce, and several return more than one call
 // when told not to, or refuse to be told to call: such a model is asked again
 // to choose. llm.Accept judges every reply in the same way.
+//
+// An answer in the form of a schema is asked for by response_format; a server
+// that refuses it gets a tool call with the schema instead.
 package openai
 
 import (
@@ -35,7 +38,7 @@ var vendor = provider.Vendor{
 	Authorize:       func(h http.Header, key secret.String) { h.Set("Authorization", "Bearer "+key.Reveal()) },
 }
 
-// Client is an llm.ToolCaller over one model.
+// Client is an llm.ToolCaller and an llm.StructuredCaller over one model.
 type Client struct {
 	wire      *provider.Wire
 	maxOutput int

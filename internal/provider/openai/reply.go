@@ -19,8 +19,9 @@ type reply struct {
 type choice struct {
 	FinishReason string `json:"finish_reason"`
 	Message      struct {
-		Refusal   string `json:"refusal"`
-		ToolCalls []call `json:"tool_calls"`
+		Content   jsontext.Value `json:"content"`
+		Refusal   string         `json:"refusal"`
+		ToolCalls []call         `json:"tool_calls"`
 	} `json:"message"`
 }
 
@@ -50,9 +51,27 @@ type usage struct {
 // read parses an answer strictly; its error is an *llm.Unavailable. We ask for
 // one choice, so calls in several are several calls.
 func (c *Client) read(a provider.Answer) (llm.Reply, error) {
+	_, r, err := c.parse(a)
+	return r, err
+}
+
+// readFormed reads an answer in the form of a schema: the text of each choice
+// is one, and so is a call, which llm.AcceptStructured refuses.
+func (c *Client) readFormed(a provider.Answer, form *llm.Form) (llm.Reply, error) {
+	m, r, err := c.parse(a)
+	for _, ch := range m.Choices {
+		if text := ch.text(); len(text) > 0 {
+			r.Calls = append(r.Calls, form.Answer(text))
+		}
+	}
+	return r, err
+}
+
+// parse returns the completion as it came, and what it says but for its texts.
+func (c *Client) parse(a provider.Answer) (reply, llm.Reply, error) {
 	var m reply
 	if json.Unmarshal(a.Body, &m) != nil || m.Choices == nil {
-		return llm.Reply{}, c.wire.Malformed(a)
+		return reply{}, llm.Reply{}, c.wire.Malformed(a)
 	}
 	r := llm.Reply{Usage: m.Usage.canonical(), Provider: Name, Model: c.wire.ModelName(m.Model), ProviderRequestID: a.RequestID}
 	for _, ch := range m.Choices {
@@ -61,7 +80,21 @@ func (c *Client) read(a provider.Answer) (llm.Reply, error) {
 			r.Calls = append(r.Calls, tc.raw(ch.FinishReason))
 		}
 	}
-	return r, nil
+	return m, r, nil
+}
+
+// text returns what the message says; empty: nothing. A content of parts, which
+// nobody asked for, is returned as it came.
+func (c choice) text() []byte {
+	var s string
+	switch content := c.Message.Content; {
+	case content.Kind() == '"' && json.Unmarshal(content, &s) == nil:
+		return []byte(s)
+	case content.Kind() == 'n':
+		return nil
+	default:
+		return content
+	}
 }
 
 // stop also reads a refusal from the message: the finish reason of a refused
