@@ -19,7 +19,6 @@ import (
 	"interlock/internal/fault"
 	"interlock/internal/policy"
 	"interlock/internal/tenant"
-	"interlock/internal/tool"
 )
 
 // AppID names an app in paths and scopes: 1 to 32 of a-z, 0-9 and '_', first a
@@ -59,13 +58,6 @@ type Operation struct {
 	Verbatim []string
 	// Recorded names the arguments whose values a call record may hold.
 	Recorded []string
-}
-
-// Offer is one operation of one app, as published.
-type Offer struct {
-	App       App
-	Operation Operation
-	tools     *tool.Set // of this one operation
 }
 
 // Tenant is a customer of the platform.
