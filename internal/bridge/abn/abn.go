@@ -1,11 +1,22 @@
 // Package abn is the app abn_lookup: it answers what the Australian Business
 // Register says of one Australian Business Number (ABN).
 //
-// The answer comes from one Source: the register's web service, an index built
-// from the public Bulk Extract, or a few built-in public records for
-// rehearsals. Answers are told apart: an entity that is active or cancelled,
-// no record, and the failures credential_rejected and upstream_unavailable. A
-// failure never reads as "not registered".
+// The answer comes from one Source: the register's web service (Web), an index
+// built from the public Bulk Extract, or a few built-in public records for
+// rehearsals (Sample). Answers are told apart: an entity that is active or
+// cancelled, no record, and the failures credential_rejected and
+// upstream_unavailable. A failure never reads as "not registered": an answer
+// that is cut, odd, of another number or not understood is
+// upstream_unavailable.
+//
+// The register is authoritative; what is kept of its answers is a copy in
+// memory that no crash leaves behind, is at most 24 hours old by this
+// process's clock, and goes at once when it is purged. A clock that was set
+// back empties it rather than lengthening it.
+//
+// The register knows its users by a GUID that travels in the address of each
+// request. So addresses stay inside one exchange: neither they nor what the
+// register wrote are part of an error, a log line or a panic.
 package abn
 
 import (
@@ -26,8 +37,12 @@ func (n Number) String() string { return n.digits }
 // details are withheld for some entities.
 type Record struct {
 	ABN        Number
-	Status     string // as the register writes it: "Active" or "Cancelled"
+	Status     string // as the register writes it: Active or Cancelled
 	StatusFrom string // YYYY-MM-DD; "" where the register gives none
+	// ReplacedBy is the number that the entity has instead, if the register has
+	// given it another one: ABN is then out of force, and everything else here
+	// is said of the entity under its new number. Zero: ABN is the entity's own.
+	ReplacedBy Number
 	Name       string // of the entity
 	TypeCode   string // such as PRV; open list
 	TypeName   string
@@ -38,8 +53,14 @@ type Record struct {
 	Names      []string // business names; trading names are not among them, since the register stopped updating those in 2012
 }
 
+// The statuses of a record.
+const (
+	Active    = "Active"
+	Cancelled = "Cancelled"
+)
+
 // Active reports whether the ABN is registered now.
-func (r Record) Active() bool { return r.Status == "Active" }
+func (r Record) Active() bool { return r.Status == Active && r.ReplacedBy == Number{} }
 
 // Provenance says where an answer comes from and how old it may be.
 type Provenance struct {
