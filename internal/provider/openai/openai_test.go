@@ -30,3 +30,26 @@ func TestConformanceOnFakeClock(t *testing.T) {
 	t.Parallel()
 	providertest.RunOnFakeClock(t, subject())
 }
+
+func structured() providertest.Subject {
+	return providertest.Structured(providertest.OpenAI, func(t testing.TB, e providertest.Endpoint) llm.StructuredCaller {
+		t.Helper()
+		c, err := openai.New(e.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	})
+}
+
+// R-BRIDGE-7
+func TestStructuredConformance(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, structured())
+}
+
+// R-BRIDGE-7
+func TestStructuredConformanceOnFakeClock(t *testing.T) {
+	t.Parallel()
+	providertest.RunOnFakeClock(t, structured())
+}

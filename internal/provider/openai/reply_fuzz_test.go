@@ -17,3 +17,12 @@ func FuzzReply(f *testing.F) {
 	}
 	providertest.FuzzReply(f, providertest.OpenAI, client.read)
 }
+
+// R-BRIDGE-7: the same of an answer in the form of a schema.
+func FuzzAnswer(f *testing.F) {
+	client, err := New(provider.Config{Key: secret.New("k"), Model: "m"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	providertest.FuzzAnswer(f, providertest.OpenAI, client.readFormed)
+}

@@ -68,7 +68,7 @@ func (s Subject) bubble(t *testing.T, replies ...Reply) bubble {
 			t.Errorf("the fake vendor ended with %v", err)
 		}
 	})
-	c := provider.Config{BaseURL: "http://" + address, Key: secret.New(keyCanary), Model: askedModel, Timeout: decideTimeout, Transport: transport}
+	c := provider.Config{BaseURL: "http://" + address, Key: secret.New(keyCanary), Model: askedModel, Timeout: decideTimeout, Transport: transport, Dialect: s.dialect()}
 	caller := s.New(t, Endpoint{Config: c, Network: network})
 	return bubble{world{v, c.BaseURL, caller}, time.Now()}
 }
@@ -89,10 +89,6 @@ func (b bubble) decide(t *testing.T, ctx context.Context, timeout, least, most t
 	return d, err
 }
 
-func (s Subject) goodRecording(t *testing.T) Recording {
-	return find(t, Recordings(s.Shape), "one call")
-}
-
 // Three pauses, each up to a quarter shorter than 0.5, 1 and 2 seconds.
 const (
 	leastPauses = 2625 * time.Millisecond
@@ -110,14 +106,14 @@ func (s Subject) keepsFailing(t *testing.T, f failing) {
 }
 
 func (s Subject) failsOnce(t *testing.T, f failing) {
-	good := s.goodRecording(t)
+	good := s.goodRecording()
 	b := s.bubble(t, f.reply(s.Shape), Reply{Body: good.Body})
 	d, err := b.decide(t, t.Context(), 0, 375*time.Millisecond, 500*time.Millisecond, 2)
 	s.check(t, d, err, good.Want)
 }
 
 func (s Subject) keepsRetryAfter(t *testing.T) {
-	good := s.goodRecording(t)
+	good := s.goodRecording()
 	for name, c := range map[string]struct {
 		header func(now time.Time) map[string]string
 		want   time.Duration

@@ -12,6 +12,9 @@
 // one reply each must give the same call, usage, provider, model, request id,
 // reason and Retry-After.
 //
+// Structured makes such a subject of a client's structured answers, which fail,
+// retry and end by the same rules.
+//
 // Run uses real sockets. RunOnFakeClock runs what takes time inside a
 // testing/synctest bubble, with real HTTP over a network in memory. FuzzReply
 // gives a client's reading of an answer whatever a vendor could send.

@@ -52,12 +52,18 @@ func message(content, stop, usage string) string {
 	return fmt.Sprintf(`{"id":"msg_01","type":"message","role":"assistant","model":%q,"content":[%s],"stop_reason":%q,"stop_sequence":null%s}`, Model, content, stop, usage)
 }
 
-// completion is a reply of the Chat Completions API around its message.
+// completion is a reply of the Chat Completions API around a message without
+// text.
 func completion(message, finish, usage string) string {
+	return chat(`"content":null,`+message, finish, usage)
+}
+
+// chat is the same around a whole message.
+func chat(message, finish, usage string) string {
 	if usage != "" {
 		usage = `,"usage":` + usage
 	}
-	return fmt.Sprintf(`{"id":"chatcmpl-01","object":"chat.completion","created":1796083200,"model":%q,"choices":[{"index":0,"message":{"role":"assistant","content":null,%s},"logprobs":null,"finish_reason":%q}]%s}`, Model, message, finish, usage)
+	return fmt.Sprintf(`{"id":"chatcmpl-01","object":"chat.completion","created":1796083200,"model":%q,"choices":[{"index":0,"message":{"role":"assistant",%s},"logprobs":null,"finish_reason":%q}]%s}`, Model, message, finish, usage)
 }
 
 // One vendor counts the cached tokens beside its input, the other within.

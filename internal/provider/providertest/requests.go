@@ -20,6 +20,10 @@ import (
 
 // requests checks what the vendor was sent.
 func (s Subject) requests(t *testing.T) {
+	if s.formed {
+		s.formRequests(t)
+		return
+	}
 	for name, f := range map[string]func(*testing.T){
 		"force one call and no more [litellm 6456, litellm 18201]":                       s.forcesOneCall,
 		"offer the tools as published [bifrost 3512, 1720, 4691, 3456]":                  s.offersTools,
@@ -52,16 +56,12 @@ func (s Subject) ask(t *testing.T, w world, r llm.Request) Seen {
 	return seen[len(seen)-1]
 }
 
-func (s Subject) good(t *testing.T) Reply {
-	return Reply{Body: find(t, Recordings(s.Shape), "one call").Body}
-}
-
 func vendorDialect(c *provider.Config) { c.Dialect = provider.DialectVendor }
 
 // R-PLAN-3
 func (s Subject) forcesOneCall(t *testing.T) {
 	for _, dialect := range []provider.Dialect{provider.DialectVendor, provider.DialectPortable} {
-		w := s.world(t, func(c *provider.Config) { c.Dialect = dialect }, s.good(t))
+		w := s.world(t, func(c *provider.Config) { c.Dialect = dialect }, s.good())
 		seen := s.ask(t, w, Request())
 		thinking := map[string]string{"anthropic": "disabled"}[s.Shape.Provider]
 		if !seen.Forced || !seen.Single || seen.Thinking != thinking || seen.Model != askedModel || seen.MaxTokens < 1 {
@@ -72,7 +72,7 @@ func (s Subject) forcesOneCall(t *testing.T) {
 }
 
 func (s Subject) offersTools(t *testing.T) {
-	seen := s.ask(t, s.world(t, nil, s.good(t)), Request())
+	seen := s.ask(t, s.world(t, nil, s.good()), Request())
 	var want []SeenTool
 	for _, spec := range offered.Specs() {
 		if spec.Name == "wait" {
@@ -92,7 +92,7 @@ func (s Subject) offersTools(t *testing.T) {
 
 // R-PLAN-12
 func (s Subject) asksStrict(t *testing.T) {
-	seen := s.ask(t, s.world(t, vendorDialect, s.good(t)), Request())
+	seen := s.ask(t, s.world(t, vendorDialect, s.good()), Request())
 	got := map[string]bool{}
 	for _, offer := range seen.Tools {
 		got[offer.Name] = offer.Strict != nil && *offer.Strict
@@ -109,7 +109,7 @@ func (s Subject) asksStrict(t *testing.T) {
 
 // R-PLAN-10
 func (s Subject) portable(t *testing.T) {
-	seen := s.ask(t, s.world(t, nil, s.good(t)), Request())
+	seen := s.ask(t, s.world(t, nil, s.good()), Request())
 	for _, word := range []string{`"strict"`, `"store"`} {
 		if strings.Contains(string(seen.Body), word) {
 			t.Errorf("the request says %s: %s", word, seen.Body)
@@ -120,13 +120,13 @@ func (s Subject) portable(t *testing.T) {
 func (s Subject) carriesPrompts(t *testing.T) {
 	r := Request()
 	r.System, r.User = "system \"quoted\"\n\t\\ é 🚀 </s>", "user\u2028\x00 "+strings.Repeat("long ", 20_000)
-	seen := s.ask(t, s.world(t, nil, s.good(t)), r)
+	seen := s.ask(t, s.world(t, nil, s.good()), r)
 	if seen.System != r.System || seen.User != r.User {
 		t.Errorf("system %q, user of %d bytes; want %q, %d", seen.System, len(seen.User), r.System, len(r.User))
 	}
 	r = Request()
 	r.System = ""
-	if seen := s.ask(t, s.world(t, nil, s.good(t)), r); seen.System != "" || strings.Contains(string(seen.Body), `"system"`) {
+	if seen := s.ask(t, s.world(t, nil, s.good()), r); seen.System != "" || strings.Contains(string(seen.Body), `"system"`) {
 		t.Errorf("an empty system prompt was sent: %s", seen.Body)
 	}
 }
@@ -161,7 +161,7 @@ func (s Subject) carriesPicture(t *testing.T) {
 	for _, format := range []string{"png", "jpeg", "gif"} {
 		r := Request()
 		r.Image = picture(t, format, 3, 0)
-		seen := s.ask(t, s.world(t, nil, s.good(t)), r)
+		seen := s.ask(t, s.world(t, nil, s.good()), r)
 		if seen.ImageType != "image/"+format || seen.ImageBase64 != base64.StdEncoding.EncodeToString(r.Image.Bytes()) || seen.User != r.User {
 			t.Errorf("%s: got type %q with %d characters", format, seen.ImageType, len(seen.ImageBase64))
 		}
@@ -178,7 +178,7 @@ func (s Subject) refusesPicture(t *testing.T) {
 		pictures["20 MB of base64 and one byte"] = picture(t, "png", 3, 15_000_001)
 	}
 	for name, p := range pictures {
-		w := s.world(t, nil, s.good(t))
+		w := s.world(t, nil, s.good())
 		r := Request()
 		r.Image = p
 		_, err := w.caller.Decide(t.Context(), r)
@@ -194,14 +194,14 @@ func (s Subject) refusesPicture(t *testing.T) {
 // R-PLAN-10
 func (s Subject) baseURLs(t *testing.T) {
 	for _, suffix := range []string{"", "/", "/v1", "/v1/", s.Shape.Path} {
-		w := s.world(t, func(c *provider.Config) { c.BaseURL += suffix }, s.good(t))
+		w := s.world(t, func(c *provider.Config) { c.BaseURL += suffix }, s.good())
 		s.ask(t, w, Request())
 	}
 }
 
 // R-PLAN-10: a local server needs no key.
 func (s Subject) noKey(t *testing.T) {
-	w := s.world(t, func(c *provider.Config) { c.Key = secret.String{} }, s.good(t))
+	w := s.world(t, func(c *provider.Config) { c.Key = secret.String{} }, s.good())
 	_, err := w.caller.Decide(t.Context(), Request())
 	s.checkFailing(t, err, failing{want: llm.Auth}) // this one needs one
 	header := w.vendor.Requests()[0].Header
@@ -213,7 +213,7 @@ func (s Subject) noKey(t *testing.T) {
 // R-PLAN-3: without force the reply is judged as always.
 func (s Subject) choosesFreely(t *testing.T) {
 	none := find(t, Recordings(s.Shape), "no call")
-	w := s.world(t, nil, s.good(t))
+	w := s.world(t, nil, s.good())
 	w.vendor.Unforceable = true
 	r := Request()
 	for i := range 2 {
@@ -238,7 +238,7 @@ func (s Subject) knowsWhoChoosesFreely(t *testing.T) {
 		return // no model of OpenAI's is known to refuse
 	}
 	for _, model := range []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"} {
-		w := s.world(t, func(c *provider.Config) { c.Model = model }, s.good(t))
+		w := s.world(t, func(c *provider.Config) { c.Model = model }, s.good())
 		w.vendor.Unforceable = true
 		s.ask(t, w, Request())
 		if n := len(w.vendor.Requests()); n != 1 {

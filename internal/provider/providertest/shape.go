@@ -21,6 +21,7 @@ type Shape struct {
 	version         func(http.Header) bool
 	read            func(body []byte) (Seen, error)
 	complain        func(kind, code, message string) string
+	unformed        string // what a model without structured output says
 }
 
 // Seen is a request as the fake read it.
@@ -31,10 +32,18 @@ type Seen struct {
 	MaxTokens              int
 	ImageType, ImageBase64 string // "" without a picture
 	Tools                  []SeenTool
-	Forced                 bool   // any offered tool must be called
-	Single                 bool   // parallel calls are forbidden
-	Thinking               string // Anthropic's thinking type; "" where absent
-	Store                  *bool  // OpenAI's store; nil where absent
+	Form                   *SeenForm // nil where a call is asked for
+	Forced                 bool      // any offered tool must be called
+	Single                 bool      // parallel calls are forbidden
+	Thinking               string    // Anthropic's thinking type; "" where absent
+	Store                  *bool     // OpenAI's store; nil where absent
+}
+
+// SeenForm is the schema that an answer is asked for in.
+type SeenForm struct {
+	Name   string // "" for Anthropic, whose API knows none
+	Schema json.RawMessage
+	Strict *bool // nil where absent
 }
 
 // SeenTool is one offered tool.
@@ -51,7 +60,8 @@ var Anthropic = Shape{
 	version: func(h http.Header) bool {
 		return slices.Contains([]string{"2023-06-01", "2026-10-21"}, h.Get("Anthropic-Version"))
 	},
-	read: readMessages,
+	read:     readMessages,
+	unformed: "output_config.format: Extra inputs are not permitted",
 	complain: func(kind, code, message string) string {
 		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q,"details":{"error_code":%q}},"request_id":"req_body"}`, kind, message, code)
 	},
@@ -64,8 +74,9 @@ var OpenAI = Shape{
 		key, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 		return key
 	},
-	version: func(http.Header) bool { return true },
-	read:    readCompletions,
+	version:  func(http.Header) bool { return true },
+	read:     readCompletions,
+	unformed: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
 	complain: func(kind, code, message string) string {
 		return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
 	},
@@ -101,6 +112,12 @@ func readMessages(body []byte) (Seen, error) {
 		Thinking struct {
 			Type string `json:"type"`
 		} `json:"thinking"`
+		OutputConfig *struct {
+			Format struct {
+				Type   string          `json:"type"`
+				Schema json.RawMessage `json:"schema"`
+			} `json:"format"`
+		} `json:"output_config"`
 	}
 	if err := jsonv2.Unmarshal(body, &m, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return Seen{}, err
@@ -117,6 +134,12 @@ func readMessages(body []byte) (Seen, error) {
 	}
 	for _, t := range m.Tools {
 		s.Tools = append(s.Tools, SeenTool{t.Name, t.Description, t.InputSchema, t.Strict})
+	}
+	if m.OutputConfig != nil {
+		s.Form = &SeenForm{Schema: m.OutputConfig.Format.Schema}
+		if m.OutputConfig.Format.Type != "json_schema" {
+			return s, errors.New("output_config.format: want a json_schema")
+		}
 	}
 	return s, s.check()
 }
@@ -141,6 +164,14 @@ func readCompletions(body []byte) (Seen, error) {
 		ToolChoice        string `json:"tool_choice"`
 		ParallelToolCalls *bool  `json:"parallel_tool_calls"`
 		Store             *bool  `json:"store"`
+		ResponseFormat    *struct {
+			Type       string `json:"type"`
+			JSONSchema struct {
+				Name   string          `json:"name"`
+				Schema json.RawMessage `json:"schema"`
+				Strict *bool           `json:"strict"`
+			} `json:"json_schema"`
+		} `json:"response_format"`
 	}
 	if err := jsonv2.Unmarshal(body, &m, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return Seen{}, err
@@ -157,6 +188,12 @@ func readCompletions(body []byte) (Seen, error) {
 			return Seen{}, errors.New("tools: want functions")
 		}
 		s.Tools = append(s.Tools, SeenTool{t.Function.Name, t.Function.Description, t.Function.Parameters, t.Function.Strict})
+	}
+	if f := m.ResponseFormat; f != nil {
+		s.Form = &SeenForm{f.JSONSchema.Name, f.JSONSchema.Schema, f.JSONSchema.Strict}
+		if f.Type != "json_schema" || !portableName.MatchString(f.JSONSchema.Name) {
+			return s, errors.New("response_format: want a json_schema with a name")
+		}
 	}
 	return s, s.check()
 }
@@ -198,15 +235,14 @@ var (
 
 // check refuses what both vendors do.
 func (s Seen) check() error {
-	if len(s.Tools) == 0 || s.User == "" || s.Model == "" {
-		return errors.New("model, messages and tools are required")
+	if (len(s.Tools) == 0) == (s.Form == nil) || s.User == "" || s.Model == "" {
+		return errors.New("model, messages, and either tools or a form are required")
+	}
+	if s.Form != nil && !isObjectSchema(s.Form.Schema) {
+		return errors.New("the form's schema is not of an object")
 	}
 	for i, t := range s.Tools {
-		var schema struct {
-			Type       string                     `json:"type"`
-			Properties map[string]json.RawMessage `json:"properties"`
-		}
-		if err := jsonv2.Unmarshal(t.Schema, &schema); err != nil || schema.Type != "object" || schema.Properties == nil {
+		if !isObjectSchema(t.Schema) {
 			return fmt.Errorf("tools[%d]: object schema missing properties", i)
 		}
 		if !portableName.MatchString(t.Name) {
@@ -217,4 +253,12 @@ func (s Seen) check() error {
 		return errors.New("image: unsupported media type")
 	}
 	return nil
+}
+
+func isObjectSchema(raw json.RawMessage) bool {
+	var schema struct {
+		Type       string                     `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	return jsonv2.Unmarshal(raw, &schema) == nil && schema.Type == "object" && schema.Properties != nil
 }

@@ -26,6 +26,8 @@ type Subject struct {
 	// New returns a caller that reaches the vendor at the endpoint, and cleans
 	// up after itself with t.Cleanup.
 	New func(t testing.TB, e Endpoint) llm.ToolCaller
+
+	formed bool // see Structured
 }
 
 // Endpoint is where a fake vendor listens, and what to send it.
@@ -84,7 +86,7 @@ func (s Subject) world(t *testing.T, change func(*provider.Config), replies ...R
 	v := NewVendor(s.Shape, secret.New(keyCanary), replies...)
 	server := httptest.NewServer(v)
 	t.Cleanup(server.Close)
-	c := provider.Config{BaseURL: server.URL, Key: secret.New(keyCanary), Model: askedModel, Timeout: 30 * time.Second}
+	c := provider.Config{BaseURL: server.URL, Key: secret.New(keyCanary), Model: askedModel, Timeout: 30 * time.Second, Dialect: s.dialect()}
 	if change != nil {
 		change(&c)
 	}
@@ -92,7 +94,7 @@ func (s Subject) world(t *testing.T, change func(*provider.Config), replies ...R
 }
 
 func (s Subject) replies(t *testing.T) {
-	for _, r := range Recordings(s.Shape) {
+	for _, r := range s.recordings() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			w := s.world(t, nil, Reply{Body: r.Body})
@@ -105,15 +107,40 @@ func (s Subject) replies(t *testing.T) {
 	}
 	t.Run("a bad reply doesn't poison the next decision [openai-agents 2283]", func(t *testing.T) {
 		t.Parallel()
-		r := Recordings(s.Shape)
-		w := s.world(t, nil, Reply{Body: find(t, r, "an array").Body}, Reply{Body: find(t, r, "one call").Body})
+		r := s.recordings()
+		w := s.world(t, nil, Reply{Body: find(t, r, "an array").Body}, s.good())
 		_, err := w.caller.Decide(t.Context(), Request())
 		s.check(t, llm.Decision{}, err, find(t, r, "an array").Want)
 		again := Request()
 		again.Key = "another decision"
 		d, err := w.caller.Decide(t.Context(), again)
-		s.check(t, d, err, find(t, r, "one call").Want)
+		s.check(t, d, err, s.goodRecording().Want)
 	})
+}
+
+// recordings returns the replies of the subject's kind. The first is a good
+// one.
+func (s Subject) recordings() []Recording {
+	if s.formed {
+		return Answers(s.Shape)
+	}
+	return Recordings(s.Shape)
+}
+
+func (s Subject) goodRecording() Recording { return s.recordings()[0] }
+
+func (s Subject) good() Reply { return Reply{Body: s.goodRecording().Body} }
+
+// tap is a good reply with the arguments.
+func (s Subject) tap(arguments string) string {
+	switch {
+	case s.formed:
+		return answer(s.Shape, arguments)
+	case s.Shape.Provider == Anthropic.Provider:
+		return message(use("tap", arguments), "tool_use", anthropicUsage)
+	default:
+		return completion(`"tool_calls":[`+call("tap", arguments)+`]`, "tool_calls", openaiUsage)
+	}
 }
 
 func find(t *testing.T, all []Recording, name string) Recording {
@@ -220,7 +247,7 @@ func (s Subject) checkFailing(t *testing.T, err error, f failing) {
 
 func (s Subject) redirect(t *testing.T) {
 	t.Parallel()
-	trap := NewVendor(s.Shape, secret.New(keyCanary), Reply{Body: find(t, Recordings(s.Shape), "one call").Body})
+	trap := NewVendor(s.Shape, secret.New(keyCanary), s.good())
 	elsewhere := httptest.NewServer(trap)
 	t.Cleanup(elsewhere.Close)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
@@ -268,10 +295,7 @@ func (s Subject) manyAtOnce(t *testing.T) {
 	w.vendor.Answer(func(seen Seen) Reply {
 		var n int
 		fmt.Sscanf(seen.User, "Decide %d.", &n)
-		if s.Shape.Provider == Anthropic.Provider {
-			return Reply{Body: message(use("tap", fmt.Sprintf(`{"x":%d}`, n)), "tool_use", anthropicUsage)}
-		}
-		return Reply{Body: completion(`"tool_calls":[`+call("tap", fmt.Sprintf(`{"x":%d}`, n))+`]`, "tool_calls", openaiUsage)}
+		return Reply{Body: s.tap(fmt.Sprintf(`{"x":%d}`, n))}
 	})
 	type outcome struct {
 		n        int

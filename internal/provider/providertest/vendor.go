@@ -28,6 +28,9 @@ type Vendor struct {
 	// Unforceable makes it a model that always thinks and takes no forced
 	// call. Set before use.
 	Unforceable bool
+	// Unformed makes it a model, or a server, that knows no structured output.
+	// Set before use.
+	Unformed bool
 
 	mu    sync.Mutex
 	reply func(Seen) Reply // guarded by mu
@@ -124,6 +127,8 @@ func (v *Vendor) judge(r *http.Request, body []byte) Reply {
 		return refuse(http.StatusBadRequest, "invalid_request_error", "the request is malformed")
 	case v.Unforceable && seen.Thinking == "disabled":
 		return refuse(http.StatusBadRequest, "invalid_request_error", `"thinking.type.disabled" is not supported for this model.`)
+	case v.Unformed && seen.Form != nil:
+		return refuse(http.StatusBadRequest, "invalid_request_error", v.shape.unformed)
 	case v.Unforceable && seen.Forced:
 		return refuse(http.StatusBadRequest, "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use.")
 	}
