@@ -39,7 +39,7 @@ var House = Plan{
 		{Name: "bridge/abn/abrtest", Inside: "a stand-in of the register's web service", Kind: ForTests},
 		{Name: "bridge/selector", Inside: "an instruction in, at most one proposed call out", Knows: []string{"bridge/abn", "bridge/site", "usage", "sleep"}, Tests: []string{"clocktest", "logtest", "store/sqlite", "provider/anthropic", "provider/openai", "provider/providertest"}},
 		{Name: "bridge/resolve", Inside: "a proposal that passed every check, recorded; nothing is run", Knows: []string{"bridge/selector"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
-		{Name: "bridge/gateway", Inside: "the only way to an app", Knows: []string{"bridge/credential", "bridge/site"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
+		{Name: "bridge/gateway", Inside: "the only way to an app", Knows: []string{"bridge/credential", "bridge/site", "sleep"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
 		{Name: "access", Inside: "who may do what", Knows: []string{"audit", "secret"}, Tests: []string{"store/sqlite"}},
 		{Name: "store", Inside: "what the engines share: the blob codec", Knows: []string{"tool"}},
 		{Name: "store/abnindex", Inside: "the register's bulk extract as an index file", Knows: []string{"bridge/abn", "store"}, Tests: []string{"store/abnindex/abnextract"}, Kind: Adapter},
