@@ -234,20 +234,22 @@ func (b *builder) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// store keeps a batch and the mark of its part in one transaction.
-func (b *builder) store(ctx context.Context, c batch) error {
+// store keeps a batch and the mark of its part in one transaction. It takes no
+// context: a batch is short, and the engine would start a goroutine for each
+// record to watch one.
+func (b *builder) store(c batch) error {
 	m := b.parts[c.part]
 	m.header, m.read, m.unaskable, m.done = c.header, c.read, c.unaskable, c.done
-	err := b.transact(ctx, func(tx *sql.Tx) error {
-		insert := tx.StmtContext(ctx, b.insert)
+	err := b.transact(context.Background(), func(tx *sql.Tx) error {
+		insert := tx.Stmt(b.insert)
 		for i := range c.records {
-			superseded, err := b.add(ctx, tx, insert, &c.records[i])
+			superseded, err := b.add(tx, insert, &c.records[i])
 			if err != nil {
 				return err
 			}
 			m.superseded += superseded
 		}
-		_, err := tx.StmtContext(ctx, b.mark).ExecContext(ctx, m.sequence, m.extracted.Unix(), m.records, m.read, m.unaskable, m.superseded, m.done, c.part)
+		_, err := tx.Stmt(b.mark).Exec(m.sequence, m.extracted.Unix(), m.records, m.read, m.unaskable, m.superseded, m.done, c.part)
 		return err
 	})
 	if err == nil {
@@ -258,8 +260,8 @@ func (b *builder) store(ctx context.Context, c batch) error {
 
 // add stores one record. Of two with one number the one that the register did
 // not replace stays; superseded counts the other.
-func (b *builder) add(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, r *record) (superseded int64, err error) {
-	id, err := b.typeID(ctx, tx, entityType{r.typeCode, r.typeName})
+func (b *builder) add(tx *sql.Tx, insert *sql.Stmt, r *record) (superseded int64, err error) {
+	id, err := b.typeID(tx, entityType{r.typeCode, r.typeName})
 	if err != nil {
 		return 0, err
 	}
@@ -268,12 +270,12 @@ func (b *builder) add(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, r *reco
 		acn = sameACN
 	}
 	values := []any{r.number, int(r.status), r.since, r.gst, acn, r.replaced, id, r.name, r.state, r.postcode, r.otherNames}
-	_, err = insert.ExecContext(ctx, values...)
+	_, err = insert.Exec(values...)
 	var e *sqlite.Error
 	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
 		return 0, err
 	}
-	result, err := tx.StmtContext(ctx, b.update).ExecContext(ctx, values...)
+	result, err := tx.Stmt(b.update).Exec(values...)
 	if err != nil {
 		return 0, err
 	}
@@ -284,7 +286,7 @@ func (b *builder) add(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, r *reco
 }
 
 // typeID returns the number under which a type of entity is kept.
-func (b *builder) typeID(ctx context.Context, tx *sql.Tx, t entityType) (int64, error) {
+func (b *builder) typeID(tx *sql.Tx, t entityType) (int64, error) {
 	if id, ok := b.types[t]; ok {
 		return id, nil
 	}
@@ -292,7 +294,7 @@ func (b *builder) typeID(ctx context.Context, tx *sql.Tx, t entityType) (int64, 
 		return 0, extractError("it names more than %d types of entities; it is no extract of the register", maxTypes)
 	}
 	id := int64(len(b.types))
-	if _, err := tx.StmtContext(ctx, b.addType).ExecContext(ctx, id, t.code, t.name); err != nil {
+	if _, err := tx.Stmt(b.addType).Exec(id, t.code, t.name); err != nil {
 		return 0, err
 	}
 	b.types[t] = id

@@ -272,7 +272,7 @@ func (i *importer) write(ctx context.Context, in <-chan batch) error {
 			return err
 		}
 		before := i.builder.parts[c.part].read
-		if err := i.builder.store(ctx, c); err != nil {
+		if err := i.builder.store(c); err != nil {
 			return err
 		}
 		records += c.read - before

@@ -33,8 +33,10 @@ const (
 // entities, character references, CDATA; comments and instructions are passed
 // over. Document types are refused, and with them every other entity; so are
 // other encodings than UTF-8 and names outside ASCII. What it accepts,
-// encoding/xml reads the same; it is ten times as fast, which counts with
-// twelve gigabytes, and bounds each token, which encoding/xml does not.
+// encoding/xml reads the same. It bounds each token, which encoding/xml does
+// not, and whole records come out of it more than three times as fast as only
+// the tokens out of encoding/xml (measured: BenchmarkRead), which counts with
+// twelve gigabytes.
 type scanner struct {
 	src       io.Reader
 	buf       []byte

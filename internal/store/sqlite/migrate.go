@@ -18,11 +18,7 @@ var migrations embed.FS
 // migrate brings the schema forward. A database one step newer is served as it
 // is: a version that is being rolled out, or was rolled back, keeps working.
 func migrate(ctx context.Context, db *sql.DB) error {
-	steps, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
+	p, err := steps(db)
 	if err != nil {
 		return err
 	}
@@ -40,4 +36,14 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 	_, err = p.Up(ctx)
 	return err
+}
+
+// steps are what brings the schema of db forward. A step that was released
+// never changes.
+func steps(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
 }

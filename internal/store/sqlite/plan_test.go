@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,11 @@ import (
 
 	"interlock/internal/access"
 	"interlock/internal/audit"
+	"interlock/internal/bridge/catalog"
+	"interlock/internal/bridge/credential"
+	"interlock/internal/bridge/gateway"
+	"interlock/internal/bridge/resolve"
+	"interlock/internal/bridge/site"
 	"interlock/internal/cloud/decision"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
@@ -23,7 +29,7 @@ var scannable = map[string]string{
 	"host_credential": "old ones are deleted once in a while",
 	"log_size":        "one row",
 	"json_each":       "an argument",
-	"s":               "the recursion itself",
+	"s":               "the recursion itself; or the sites of a page",
 	"l":               "an argument",
 }
 
@@ -34,6 +40,7 @@ func TestEveryStatementFindsItsRowsByAnIndex(t *testing.T) {
 	clock := newHand()
 	s := open(t, Config{Path: filepath.Join(t.TempDir(), "db"), Now: clock.now})
 	callEverything(t, s, clock)
+	callTheBridge(t, s, clock)
 	var queries []string
 	err := s.exclusively(t.Context(), func(*sql.Conn) error {
 		for query := range s.writer.tx.prepared {
@@ -51,7 +58,7 @@ func TestEveryStatementFindsItsRowsByAnIndex(t *testing.T) {
 		}
 		s.readers.free <- r
 	}
-	if len(queries) < 60 {
+	if len(queries) < 110 {
 		t.Fatalf("only %d statements were looked at", len(queries))
 	}
 	for _, query := range queries {
@@ -212,4 +219,88 @@ func callEverything(t *testing.T, s *Store, clock *hand) {
 	ok(s.RevokeToken(ctx, tenant.Default, "a", clock.now(), f))
 	_, err = s.Facts(ctx, tenant.Default, 0, 5)
 	ok(err)
+}
+
+// callTheBridge makes the store prepare what the rooms of the Bridge need.
+func callTheBridge(t *testing.T, s *Store, clock *hand) {
+	t.Helper()
+	ctx, f, of := t.Context(), audit.Fact{Action: "x", At: clock.now()}, tenant.Default
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(s.CreateTenant(ctx, catalog.Tenant{ID: "acme"}, catalog.Subscription{}, f))
+	_, err := s.ChangeTenant(ctx, of, catalog.TenantChange{}, f)
+	ok(err)
+	ok(s.SetSubscription(ctx, of, catalog.Subscription{}, f))
+	ok(s.Enable(ctx, of, catalog.Enablement{App: "a"}, f))
+	ok(s.Disable(ctx, of, "a", f))
+	_, err = s.Tenants(ctx, "", 5)
+	ok(err)
+	_, err = s.TenantStanding(ctx, of)
+	ok(err)
+
+	ok(s.CreateSite(ctx, site.Site{ID: "site_1", Tenant: of}, f))
+	key := benchKey(t)
+	ok(s.AddKey(ctx, of, "site_1", key, f))
+	ok(s.DisableKey(ctx, of, "site_1", key.KID, clock.now(), f))
+	_, err = s.ChangeSite(ctx, of, "site_1", site.Change{}, f)
+	ok(err)
+	_, err = s.Site(ctx, "site_1")
+	ok(err)
+	_, err = s.Sites(ctx, of, "", 5)
+	ok(err)
+	_, err = s.SpendToken(ctx, "site_1", "jti", clock.now())
+	ok(err)
+	_, err = s.ForgetTokens(ctx, clock.now(), 5)
+	ok(err)
+
+	c := credential.Sealed{Tenant: of, App: "a", Revision: 1, KeyID: "k", Nonce: []byte{1}, Ciphertext: []byte{1}}
+	ok(s.PutCredential(ctx, c, f))
+	c.Revision = 2
+	ok(s.PutCredential(ctx, c, f))
+	ok(s.ResealCredential(ctx, c, "k", f))
+	_, err = s.SealedCredential(ctx, of, "a")
+	ok(err)
+	_, err = s.LatestRevision(ctx, of, "a")
+	ok(err)
+	_, err = s.SealedCredentials(ctx, "", "", 5)
+	ok(err)
+	ok(s.DeleteCredential(ctx, of, "a", f))
+
+	_, err = s.ReserveSelection(ctx, of, clock.now(), 5)
+	ok(err)
+	ok(s.RecordResolution(ctx, resolve.Record{ID: "r", Tenant: of}))
+	for _, q := range []resolve.Query{{}, {Site: "s", Before: "z"}} {
+		q.Tenant, q.Limit = of, 5
+		_, err = s.Resolutions(ctx, q)
+		ok(err)
+	}
+	_, err = s.PruneResolutions(ctx, clock.now(), 5)
+	ok(err)
+
+	for _, key := range []string{"", "k", "k"} {
+		_, err = s.OpenCall(ctx, gateway.Record{ID: "call" + key, Tenant: of, Key: key}, catalog.Quota{Limit: 5, Window: catalog.Day})
+		ok(err)
+	}
+	_, err = s.OpenCall(ctx, gateway.Record{ID: "exceeded", Tenant: of}, catalog.Quota{Window: catalog.Day})
+	ok(err)
+	_, err = s.ReopenCall(ctx, of, "call", clock.now())
+	ok(err)
+	ok(s.CloseCall(ctx, gateway.Closing{Tenant: of, ID: "call", Refund: true}))
+	_, _, err = s.Keyed(ctx, of, "s", "k")
+	ok(err)
+	_, err = s.Meter(ctx, of, "", catalog.Quota{}, clock.now())
+	ok(err)
+	for _, q := range []gateway.Query{{}, {Site: "s", App: "a", Verdict: gateway.OK, Before: "z"}} {
+		q.Tenant, q.Limit = of, 5
+		_, err = s.Calls(ctx, q)
+		ok(err)
+	}
+	for _, sweep := range []func(context.Context, time.Time, int) (int, error){s.InterruptCalls, s.ForgetReplies, s.PruneCalls} {
+		_, err = sweep(ctx, clock.now(), 5)
+		ok(err)
+	}
 }

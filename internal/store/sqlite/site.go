@@ -146,7 +146,7 @@ func (s *Store) Site(ctx context.Context, id site.ID) (c site.Site, err error) {
 // Sites implements site.Store.
 func (s *Store) Sites(ctx context.Context, of tenant.ID, after site.ID, limit int) (out []site.Site, err error) {
 	err = s.read(ctx, func(v view) (err error) {
-		out, err = sites(v, `(SELECT * FROM site WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?) s
+		out, err = sites(v, `(SELECT id, tenant, name, per_minute, burst, created_at, disabled_at FROM site WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?) s
 			LEFT JOIN site_key k ON k.site = s.id ORDER BY s.id, k.created_at, k.kid`, of, after, limit)
 		return err
 	})

@@ -1,9 +1,7 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -27,7 +25,7 @@ func compareWithModel(t *testing.T, open func(testing.TB) Harness) {
 		e := &episode{TB: t}
 		defer e.end()
 		h := open(e)
-		m := &machine{world: newWorld(e, h), T: r, model: newModel(h.Now()), ended: map[task.ID]task.State{}}
+		m := &machine{drawing: drawing{newWorld(e, h), r}, model: newModel(h.Now()), ended: map[task.ID]task.State{}}
 		r.Repeat(map[string]func(*rapid.T){
 			"submit":    m.with(m.submitOne),
 			"claim":     m.with(m.claimSome),
@@ -51,63 +49,12 @@ func compareWithModel(t *testing.T, open func(testing.TB) Harness) {
 	})
 }
 
-// episode is the part of a test that one sequence is: what it cleans up goes
-// when the sequence ends, not with the thousands of others.
-type episode struct {
-	testing.TB
-	cleanups []func()
-}
-
-func (e *episode) Cleanup(f func()) { e.cleanups = append(e.cleanups, f) }
-
-func (e *episode) TempDir() string {
-	folder, err := os.MkdirTemp("", "storetest")
-	if err != nil {
-		e.Fatal(err)
-	}
-	e.Cleanup(func() { os.RemoveAll(folder) })
-	return folder
-}
-
-func (e *episode) end() {
-	for _, f := range slices.Backward(e.cleanups) {
-		f()
-	}
-}
-
 // machine is a store beside its model.
 type machine struct {
-	*world
-	*rapid.T
+	drawing
 	model *model
 	ended map[task.ID]task.State
 	again []task.ClaimRequest // claims that were made
-}
-
-// Both embedded types can fail a test; rapid's knows how to shrink.
-func (m *machine) Helper()                   { m.T.Helper() }
-func (m *machine) Fatalf(f string, a ...any) { m.T.Fatalf(f, a...) }
-func (m *machine) with(f func()) func(*rapid.T) {
-	return func(r *rapid.T) { m.T = r; m.world.TB = failing{m.world.TB, r}; f() }
-}
-
-// failing sends the failures of a world's helpers to rapid.
-type failing struct {
-	testing.TB
-	r *rapid.T
-}
-
-func (f failing) Helper()                   { f.r.Helper() }
-func (f failing) Fatalf(s string, a ...any) { f.r.Fatalf(s, a...) }
-func (f failing) Fatal(a ...any)            { f.r.Fatal(a...) }
-
-// sameError wants both to have failed alike, and reports whether they failed.
-func (m *machine) sameError(got, want error) bool {
-	m.Helper()
-	if (got == nil) != (want == nil) || want != nil && !errors.Is(got, want) {
-		m.Fatalf("got error %v, the model says %v", got, want)
-	}
-	return want != nil
 }
 
 var (
