@@ -38,7 +38,7 @@ func (s *Service) Enable(ctx context.Context, id tenant.ID, by string, app AppID
 	if err := s.store.Enable(ctx, id, Enablement{App: app, Quota: q, EnabledAt: s.now()}, f); err != nil {
 		return fmt.Errorf("enable app %s: %w", app, err)
 	}
-	s.cfg.Logger.InfoContext(ctx, action, "tenant", id, "app", app, "by", by)
+	s.cfg.Logger.InfoContext(ctx, "app enabled", "action", action, "tenant", id, "app", app, "by", by)
 	return nil
 }
 
@@ -48,6 +48,6 @@ func (s *Service) Disable(ctx context.Context, id tenant.ID, by string, app AppI
 	if err := s.store.Disable(ctx, id, app, s.fact(id, by, "app.disable", string(app), nil)); err != nil {
 		return fmt.Errorf("disable app: %w", err)
 	}
-	s.cfg.Logger.InfoContext(ctx, "app.disable", "tenant", id, "app", app, "by", by)
+	s.cfg.Logger.InfoContext(ctx, "app disabled", "tenant", id, "app", app, "by", by)
 	return nil
 }

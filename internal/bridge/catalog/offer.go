@@ -24,7 +24,10 @@ func toolName(app AppID, operation string) string { return string(app) + "__" + 
 func (o Offer) Tool() tool.Spec { return o.tools.Specs()[0] }
 
 // Scope lets a token call the operation.
-func (o Offer) Scope() string { return "app:" + string(o.App.ID) + ":" + o.Operation.Name }
+func (o Offer) Scope() string { return Scope(o.App.ID, o.Operation.Name) }
+
+// Scope is what a token must carry to call the operation of the app.
+func Scope(app AppID, operation string) string { return "app:" + string(app) + ":" + operation }
 
 // Facts are what a policy is asked about each call of the operation: its name
 // as a tool, its risk, and its app as the package that it reaches.

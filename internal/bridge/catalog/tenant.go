@@ -109,7 +109,7 @@ func (s *Service) ChangeTenant(ctx context.Context, id tenant.ID, by string, c T
 	if err != nil {
 		return Tenant{}, fmt.Errorf("change tenant: %w", err)
 	}
-	s.cfg.Logger.InfoContext(ctx, action, "tenant", id, "by", by)
+	s.cfg.Logger.InfoContext(ctx, "tenant changed", "action", action, "tenant", id, "by", by)
 	return revised(changed), nil
 }
 
