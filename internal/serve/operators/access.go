@@ -18,15 +18,26 @@ func (d *Door) mountAccess(api huma.API) {
 	add(d, api, op("POST "+PathTokens+"/{id}/revoke", "revoke-token", "Revoke an API token"), d.revokeToken)
 }
 
-type createTokenInput struct{ Body NewToken }
-
-func (d *Door) createToken(ctx context.Context, o operator, in *createTokenInput) (*reply[TokenReply], error) {
-	t, value, err := d.Access.Create(ctx, o.tenant, o.by, in.Body.Name)
-	return answer(TokenReply{tokenView(t), secret.Expose(value)}, err)
+type createTokenInput struct {
+	Tenant string `query:"tenant" maxLength:"64" doc:"left out: that of the API token"`
+	Body   NewToken
 }
 
-func (d *Door) listTokens(ctx context.Context, o operator, _ *struct{}) (*reply[TokenList], error) {
-	found, err := d.Access.Tokens(ctx, o.tenant)
+func (d *Door) createToken(ctx context.Context, o operator, in *createTokenInput) (*reply[TokenReply], error) {
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	made, value, err := d.Access.Create(ctx, t, o.by, in.Body.Name)
+	return answer(TokenReply{tokenView(made), secret.Expose(value)}, err)
+}
+
+func (d *Door) listTokens(ctx context.Context, o operator, in *whose) (*reply[TokenList], error) {
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Access.Tokens(ctx, t)
 	list := TokenList{Tokens: []Token{}}
 	for _, t := range found {
 		list.Tokens = append(list.Tokens, tokenView(t))
@@ -35,11 +46,16 @@ func (d *Door) listTokens(ctx context.Context, o operator, _ *struct{}) (*reply[
 }
 
 type aToken struct {
-	ID string `path:"id" maxLength:"64"`
+	Tenant string `query:"tenant" maxLength:"64" doc:"left out: that of the API token"`
+	ID     string `path:"id" maxLength:"64"`
 }
 
 func (d *Door) revokeToken(ctx context.Context, o operator, in *aToken) (*done, error) {
-	return nil, d.Access.Revoke(ctx, o.tenant, o.by, in.ID)
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.Access.Revoke(ctx, t, o.by, in.ID)
 }
 
 func tokenView(t access.Token) Token {

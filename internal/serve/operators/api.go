@@ -3,6 +3,7 @@ package operators
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"interlock/internal/serve"
 )
@@ -23,6 +24,11 @@ const (
 	PathAudit       = Prefix + "/audit"
 	PathAuditVerify = Prefix + "/audit/verify"
 	PathTokens      = Prefix + "/tokens"
+
+	PathTenants           = Prefix + "/tenants"
+	PathApps              = Prefix + "/apps"
+	PathCredentialsRotate = Prefix + "/credentials/rotate"
+	PathABNPurge          = Prefix + "/abn/purge"
 )
 
 // KeyHeader carries the idempotency key of a submit or a retry: 1 to 200
@@ -48,12 +54,43 @@ func DecisionPath(taskID string, attempt, stepIndex int) string {
 	return TaskPath(taskID, "attempts/"+strconv.Itoa(attempt)+"/decisions/"+strconv.Itoa(stepIndex))
 }
 
+// TenantPath is the path of one tenant, or of the part of it that verb names:
+// subscription, sites, credentials, calls or resolutions ("" for the tenant
+// itself).
+func TenantPath(id, verb string) string { return part(PathTenants, id, verb) }
+
+// TenantAppPath is the path of a tenant's enablement of one app.
+func TenantAppPath(tenant, app string) string { return part(TenantPath(tenant, "apps"), app, "") }
+
+// CredentialPath is the path of a tenant's credential for one app.
+func CredentialPath(tenant, app string) string {
+	return part(TenantPath(tenant, "credentials"), app, "")
+}
+
+// SitePath is the path of one site of a tenant, or of its keys.
+func SitePath(tenant, site, verb string) string {
+	return part(TenantPath(tenant, "sites"), site, verb)
+}
+
+// SiteKeyPath is the path of one key of a site.
+func SiteKeyPath(tenant, site, kid string) string {
+	return part(SitePath(tenant, site, "keys"), kid, "")
+}
+
 func part(root, id, verb string) string {
-	p := root + "/" + url.PathEscape(id)
+	p := root + "/" + segment(id)
 	if verb != "" {
 		p += "/" + verb
 	}
 	return p
+}
+
+// segment escapes a name for a path; dots too where they would mean a folder.
+func segment(name string) string {
+	if name == "." || name == ".." {
+		return strings.ReplaceAll(name, ".", "%2E")
+	}
+	return url.PathEscape(name)
 }
 
 // Limits of lists.

@@ -25,7 +25,7 @@ type TokenReply struct {
 	Value secret.Exposed `json:"value"`
 }
 
-// TokenList is all API tokens.
+// TokenList is all API tokens of a tenant. Query: tenant.
 type TokenList struct {
 	Tokens []Token `json:"tokens"`
 }

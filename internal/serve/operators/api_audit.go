@@ -13,7 +13,7 @@ type AuditEntry struct {
 	Hash    string            `json:"hash" doc:"hexadecimal; covers this entry and the hash of the one before"`
 }
 
-// AuditPage is one page of the chain, oldest first. Query: limit, cursor.
+// AuditPage is one page of the chain, oldest first. Query: tenant, limit, cursor.
 type AuditPage struct {
 	Entries    []AuditEntry `json:"entries"`
 	NextCursor string       `json:"next_cursor,omitzero"`

@@ -20,7 +20,7 @@ type Cost struct {
 	Rough    bool   `json:"rough,omitzero" doc:"some calls did not say what part of their input was cached; it is priced as plain input"`
 }
 
-// UsageReport answers a usage query. Query: group (day, host, task or model;
+// UsageReport answers a usage query. Query: tenant, group (day, host, task or model;
 // repeatable), from and to (YYYY-MM-DD, UTC, to exclusive), host_id, task_id,
 // limit.
 type UsageReport struct {

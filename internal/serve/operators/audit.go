@@ -17,19 +17,23 @@ func (d *Door) mountAudit(api huma.API) {
 }
 
 type listAuditInput struct {
+	Tenant string `query:"tenant" maxLength:"64" doc:"left out: that of the API token"`
 	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor string `query:"cursor" maxLength:"20"`
 }
 
 func (d *Door) listAudit(ctx context.Context, o operator, in *listAuditInput) (*reply[AuditPage], error) {
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
 	var after int64
 	if in.Cursor != "" {
-		var err error
 		if after, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || after < 0 {
 			return nil, errCursor
 		}
 	}
-	found, err := d.Audit.Facts(ctx, o.tenant, after, in.Limit+1)
+	found, err := d.Audit.Facts(ctx, t, after, in.Limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +52,16 @@ func (d *Door) listAudit(ctx context.Context, o operator, in *listAuditInput) (*
 // verifyPage is how much of the chain is read at once.
 const verifyPage = 500
 
-func (d *Door) verifyAudit(ctx context.Context, o operator, _ *struct{}) (*reply[AuditVerdict], error) {
+func (d *Door) verifyAudit(ctx context.Context, o operator, in *whose) (*reply[AuditVerdict], error) {
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
 	var seq int64
 	var last [32]byte
 	verdict := AuditVerdict{Valid: true}
 	for {
-		found, err := d.Audit.Facts(ctx, o.tenant, seq, verifyPage)
+		found, err := d.Audit.Facts(ctx, t, seq, verifyPage)
 		if err != nil {
 			return nil, err
 		}

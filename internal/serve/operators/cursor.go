@@ -26,3 +26,16 @@ func parsePlace(s string) (place, error) {
 	}
 	return place{int(a), int(i)}, nil
 }
+
+// cut makes a page of what was found, one more than which was asked for, and
+// its cursor: the id of its last thing, where there are more.
+func cut[T, V any](found []T, limit int, view func(T) V, id func(V) string) (page []V, next string) {
+	page = []V{}
+	for i, f := range found {
+		if i == limit {
+			return page, id(page[i-1])
+		}
+		page = append(page, view(f))
+	}
+	return page, ""
+}

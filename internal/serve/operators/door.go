@@ -13,6 +13,12 @@ import (
 
 	"interlock/internal/access"
 	"interlock/internal/audit"
+	"interlock/internal/bridge/abn"
+	"interlock/internal/bridge/catalog"
+	"interlock/internal/bridge/credential"
+	"interlock/internal/bridge/gateway"
+	"interlock/internal/bridge/resolve"
+	"interlock/internal/bridge/site"
 	"interlock/internal/cloud/decision"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
@@ -23,7 +29,8 @@ import (
 	"interlock/internal/usage"
 )
 
-// Config sets up the door. The rooms, Audit and Logger must be set.
+// Config sets up the door. The rooms, Audit and Logger must be set, but for
+// those that say otherwise.
 type Config struct {
 	Tasks     *task.Service
 	Fleet     *fleet.Service
@@ -31,10 +38,20 @@ type Config struct {
 	Usage     *usage.Service
 	Access    *access.Service
 	Audit     audit.Log
-	Version   string           // of the program, for Status
-	Planner   PlannerName      // zero: no provider is configured
-	Now       func() time.Time // default time.Now
-	Logger    *slog.Logger
+
+	Catalog     *catalog.Service
+	Sites       *site.Service
+	Credentials *credential.Service // nil: there is no keyset, so none are kept
+	Resolver    *resolve.Service
+	Gateway     *gateway.Service
+	// PurgeABN forgets what the register said of a number (the zero Number: of
+	// any) and returns how many answers that were; nil: nothing is cached.
+	PurgeABN func(abn.Number) int
+
+	Version string           // of the program, for Status
+	Planner PlannerName      // zero: no provider is configured
+	Now     func() time.Time // default time.Now
+	Logger  *slog.Logger
 	// WatchEvery is how often a watch sends a sign of life; zero: 15 s, under
 	// the idle limits of common proxies.
 	WatchEvery time.Duration
@@ -65,7 +82,7 @@ const maxBody = 1 << 20
 
 // Mount adds the door's paths to m. The error is a defect of the API's types.
 func (d *Door) Mount(m *serve.Mux) error {
-	d.doc = serve.NewDocument("Interlock operators' API", "1", "Run the control plane: tasks, hosts, decisions, usage, audit. A failure is a problem.")
+	d.doc = serve.NewDocument("Interlock operators' API", "1", "Run the control plane: tasks, hosts, decisions, usage, audit; and the bridge: tenants, sites, apps, credentials, calls. A failure is a problem.")
 	d.describeTypes()
 	api := humago.New(guarded{m, d}, huma.Config{OpenAPI: d.doc, Formats: formats(), DefaultFormat: mediaType, RejectUnknownQueryParameters: true})
 	d.mountTasks(api)
@@ -75,6 +92,11 @@ func (d *Door) Mount(m *serve.Mux) error {
 	d.mountAccess(api)
 	d.mountAudit(api)
 	d.mountStatus(api)
+	d.mountTenants(api)
+	d.mountApps(api)
+	d.mountSites(api)
+	d.mountCredentials(api)
+	d.mountCalls(api)
 	document, err := serve.DocumentHandler(d.doc)
 	if err != nil {
 		return fmt.Errorf("describe the operators' API: %w", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"interlock/internal/secret"
 	"interlock/internal/serve/operators"
 	"interlock/internal/usage"
 )
@@ -42,6 +43,8 @@ func TestEveryDescribedOperationCanBeReached(t *testing.T) {
 	var enrol operators.EnrolTokenReply
 	w.must("POST", operators.PathEnrolTokens, operators.NewEnrolToken{}, &enrol)
 	price := usage.Price{Provider: "oracle", Model: "m-*", Currency: "EUR", Input: 1}
+	registered := w.site("default")
+	w.must("POST", operators.SitePath("default", registered.ID, "keys"), operators.NewSiteKey{PEM: publicPEM(t), KID: "first"}, nil)
 
 	// In this order: later ones may use what earlier ones made.
 	calls := []struct {
@@ -78,6 +81,28 @@ func TestEveryDescribedOperationCanBeReached(t *testing.T) {
 		{"create-token", operators.PathTokens, operators.NewToken{Name: "another"}, 201},
 		{"list-tokens", operators.PathTokens, nil, 200},
 		{"revoke-token", operators.TokenPath(token.ID, "revoke"), nil, 204},
+		{"create-tenant", operators.PathTenants, operators.NewTenant{ID: "acme", Name: "Acme"}, 201},
+		{"list-tenants", operators.PathTenants + "?limit=1", nil, 200},
+		{"change-tenant", operators.TenantPath("acme", ""), operators.TenantChange{Name: ptr("Acme Pty Ltd")}, 200},
+		{"set-subscription", operators.TenantPath("acme", "subscription"), operators.Subscription{Plan: "basic"}, 200},
+		{"list-apps", operators.PathApps, nil, 200},
+		{"enable-app", operators.TenantAppPath("acme", app), thousand, 200},
+		{"get-tenant", operators.TenantPath("acme", ""), nil, 200},
+		{"create-site", operators.TenantPath("acme", "sites"), operators.NewSite{Name: "acme.example"}, 201},
+		{"list-sites", operators.TenantPath("default", "sites"), nil, 200},
+		{"get-site", operators.SitePath("default", registered.ID, ""), nil, 200},
+		{"change-site", operators.SitePath("default", registered.ID, ""), operators.SiteChange{Burst: ptr(5)}, 200},
+		{"add-site-key", operators.SitePath("default", registered.ID, "keys"), operators.NewSiteKey{PEM: publicPEM(t)}, 201},
+		{"disable-site-key", operators.SiteKeyPath("default", registered.ID, "first"), nil, 204},
+		{"set-credential", operators.CredentialPath("acme", app), operators.SetCredential{Value: secret.Expose(secret.New("guid"))}, 204},
+		{"list-credentials", operators.TenantPath("acme", "credentials"), nil, 200},
+		{"rotate-credentials", operators.PathCredentialsRotate, nil, 200},
+		{"delete-credential", operators.CredentialPath("acme", app), nil, 204},
+		{"list-calls", operators.TenantPath("acme", "calls") + "?app=" + app + "&verdict=ok&site_id=" + registered.ID, nil, 200},
+		{"list-resolutions", operators.TenantPath("acme", "resolutions") + "?site_id=" + registered.ID, nil, 200},
+		{"disable-app", operators.TenantAppPath("acme", app), nil, 204},
+		{"end-subscription", operators.TenantPath("acme", "subscription"), nil, 204},
+		{"purge-abn", operators.PathABNPurge, operators.PurgeABN{ABN: "51824753556"}, 200},
 		{"list-audit", operators.PathAudit + "?limit=3", nil, 200},
 		{"verify-audit", operators.PathAuditVerify, nil, 200},
 	}
@@ -99,7 +124,8 @@ func TestEveryDescribedOperationCanBeReached(t *testing.T) {
 
 // example is the path with something in each of its places.
 func (o operation) example() string {
-	return strings.NewReplacer("{id}", "x", "{attempt}", "1", "{step_index}", "0").Replace(o.path)
+	return strings.NewReplacer("{id}", "x", "{attempt}", "1", "{step_index}", "0",
+		"{tenant}", "default", "{app}", app, "{site}", "site_0123456789abcdef", "{kid}", "k").Replace(o.path)
 }
 
 func TestEveryOperationNeedsALiveToken(t *testing.T) {

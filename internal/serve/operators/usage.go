@@ -20,6 +20,7 @@ func (d *Door) mountUsage(api huma.API) {
 }
 
 type usageInput struct {
+	Tenant string   `query:"tenant" maxLength:"64" doc:"left out: that of the API token"`
 	Group  []string `query:"group,explode" maxItems:"4" enum:"day,host,task,model"`
 	From   string   `query:"from" format:"date" doc:"first day, UTC"`
 	To     string   `query:"to" format:"date" doc:"the day after the last, UTC"`
@@ -29,7 +30,11 @@ type usageInput struct {
 }
 
 func (d *Door) queryUsage(ctx context.Context, o operator, in *usageInput) (*reply[UsageReport], error) {
-	q := usage.Query{Tenant: o.tenant, From: day(in.From), To: day(in.To), Host: in.HostID, Task: in.TaskID, Limit: in.Limit}
+	t, err := d.reach(ctx, o, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	q := usage.Query{Tenant: t, From: day(in.From), To: day(in.To), Host: in.HostID, Task: in.TaskID, Limit: in.Limit}
 	for _, g := range in.Group {
 		q.Groups = append(q.Groups, usage.Group(g))
 	}

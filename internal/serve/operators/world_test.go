@@ -17,6 +17,13 @@ import (
 	"go.uber.org/goleak"
 
 	"interlock/internal/access"
+	"interlock/internal/bridge/abn"
+	"interlock/internal/bridge/catalog"
+	"interlock/internal/bridge/credential"
+	"interlock/internal/bridge/gateway"
+	"interlock/internal/bridge/resolve"
+	"interlock/internal/bridge/selector"
+	"interlock/internal/bridge/site"
 	"interlock/internal/cloud/decision"
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/cloud/task"
@@ -41,6 +48,9 @@ func (oracle) Decide(context.Context, llm.Request) (llm.Decision, error) {
 		Usage: llm.Usage{Input: llm.Known(1000), Output: llm.Known(10)}}, nil
 }
 
+// audience is what the tokens of sites are for.
+const audience = "interlock-test"
+
 // world is the door over the real rooms, a real database and real HTTP.
 type world struct {
 	t         *testing.T
@@ -51,11 +61,17 @@ type world struct {
 	fleet     *fleet.Service
 	tasks     *task.Service
 	decisions *decision.Service
+	catalog   *catalog.Service
+	sites     *site.Service
+	resolver  *resolve.Service
+	gateway   *gateway.Service
+	purged    []abn.Number // what the door asked to forget
 	log       *logtest.Log
 	host      fleet.Host
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld builds a world; without takes parts away from the door.
+func newWorld(t *testing.T, without ...func(*operators.Config)) *world {
 	t.Helper()
 	w := &world{t: t, log: &logtest.Log{}}
 	logger := w.log.Logger()
@@ -63,6 +79,12 @@ func newWorld(t *testing.T) *world {
 	w.tasks = try(task.New(store, task.Config{Logger: logger}))(t)
 	w.fleet = try(fleet.New(store, w.tasks, fleet.Config{Logger: logger}))(t)
 	w.decisions = try(decision.New(store, oracle{}, decision.Config{Logger: logger}))(t)
+	app := abn.NewApp(abn.Sample())
+	w.catalog = try(catalog.New(store, []catalog.App{app.Describe()}, catalog.Config{Logger: logger}))(t)
+	w.sites = try(site.New(store, site.Config{Audience: audience, Logger: logger}))(t)
+	credentials := try(credential.New(store, credential.NewKeyset(time.Now()), credential.Config{Logger: logger}))(t)
+	w.resolver = try(resolve.New(store, w.catalog, selector.NewDeterministic(), resolve.Config{Logger: logger}))(t)
+	w.gateway = try(gateway.New(store, w.catalog, credentials, []gateway.App{app}, gateway.Config{Logger: logger}))(t)
 	tokens := access.New(store, time.Now, logger)
 	first, _, err := tokens.First(t.Context(), tenant.Default)
 	if err != nil {
@@ -71,10 +93,14 @@ func newWorld(t *testing.T) *world {
 	w.token = first.Reveal()
 	w.tokenID = strings.Split(w.token, "_")[2]
 	m := serve.NewMux(logger)
-	door := operators.New(operators.Config{Tasks: w.tasks, Fleet: w.fleet, Decisions: w.decisions, Usage: usage.New(store, time.Now, logger),
-		Access: tokens, Audit: store, Version: "v-test", Planner: operators.PlannerName{Provider: "oracle", Model: "m-1"},
-		Logger: logger, WatchEvery: 20 * time.Millisecond})
-	if err := door.Mount(m); err != nil {
+	config := operators.Config{Tasks: w.tasks, Fleet: w.fleet, Decisions: w.decisions, Usage: usage.New(store, time.Now, logger),
+		Access: tokens, Audit: store, Catalog: w.catalog, Sites: w.sites, Credentials: credentials, Resolver: w.resolver, Gateway: w.gateway,
+		PurgeABN: func(n abn.Number) int { w.purged = append(w.purged, n); return 1 }, Version: "v-test", Planner: operators.PlannerName{Provider: "oracle", Model: "m-1"},
+		Logger: logger, WatchEvery: 20 * time.Millisecond}
+	for _, take := range without {
+		take(&config)
+	}
+	if err := operators.New(config).Mount(m); err != nil {
 		t.Fatal(err)
 	}
 	w.handler = serve.Kit{Logger: logger}.Wrap(m)
