@@ -104,7 +104,7 @@ func CreateKeyset(path string, now time.Time) (keyID string, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return "", fault.New(fault.Conflict, "keyset_exists", "%s is there already, and without it nothing that it sealed can be opened; add a key to it with: interlock credential keyset rotate %s", path, path)
+		return "", fault.New(fault.Conflict, "keyset_exists", "%s is there already, and without it nothing that it sealed can be opened; add a key to it with: interlock credential keyset add %s", path, path)
 	case err != nil:
 		return "", unwritable(path, err)
 	}
