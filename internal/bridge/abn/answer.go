@@ -64,8 +64,13 @@ type entity struct {
 	BusinessNames []string `json:"business_names"`
 }
 
-// answerOf puts a lookup of n into words. A record of another number, or of a
-// status that is not known, is no answer about n: whoever made it failed.
+// maxRecord is more than the business names of any entity take, in bytes. Twice
+// of it, for what JSON escapes, is still a result that the catalog takes.
+const maxRecord = 96 << 10
+
+// answerOf puts a lookup of n into words. A record of another number, of a
+// status that is not known, or of no sensible size, is no answer about n:
+// whoever made it failed.
 func answerOf(n Number, r Record, p Provenance, found bool) (answer, error) {
 	a := answer{Status: "not_found", ABN: n.String(), ABNFormatted: n.Spaced(), Source: p.Source, AsOf: p.AsOf.UTC().Format(time.RFC3339)}
 	if !found {
@@ -74,6 +79,8 @@ func answerOf(n Number, r Record, p Provenance, found bool) (answer, error) {
 	switch {
 	case r.ABN != n:
 		return answer{}, odd("the record is of another number")
+	case r.size() > maxRecord:
+		return answer{}, odd("the record is larger than any entity's")
 	case r.Active():
 		a.Status, a.Registered = "found", true
 	case r.Status == Active || r.Status == Cancelled:

@@ -1,42 +1,42 @@
 package abn_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"interlock/internal/bridge/abn"
 	"interlock/internal/bridge/abn/abrtest"
+	"interlock/internal/bridge/catalog"
 	"interlock/internal/fault"
 	"interlock/internal/policy"
 	"interlock/internal/secret"
-	"interlock/internal/tool"
 )
 
 func arguments(n string) json.RawMessage { return json.RawMessage(`{"abn":"` + n + `"}`) }
 
+// offerOf publishes the app and returns its operation.
+func offerOf(t *testing.T, app *abn.App) catalog.Offer {
+	t.Helper()
+	published, err := catalog.New(nil, []catalog.App{app.Describe()}, catalog.Config{}) // its store is for tenants
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := published.Offer(abn.ID, abn.Operation)
+	if !ok {
+		t.Fatal("the operation is not published")
+	}
+	return o
+}
+
 // wantResult holds the result against the published schema and the golden text.
 func wantResult(t *testing.T, app *abn.App, got json.RawMessage, want string) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(app.Describe().Operations[0].Result))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("result.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.MustCompile("result.json").Validate(value); err != nil {
+	if _, err := offerOf(t, app).CheckResult(got); err != nil {
 		t.Errorf("the result is not as published: %v", err)
 	}
 	if string(got) != want {
@@ -141,7 +141,7 @@ func TestArgumentsThatCanBeNoABNAreRefusedBeforeAnyCall(t *testing.T) {
 }
 
 // R-BRIDGE-8
-func TestWhatIsPublishedIsATool(t *testing.T) {
+func TestWhatIsPublishedIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, abn.JSON)
 	got := abn.NewApp(w.Web).Describe()
@@ -152,10 +152,7 @@ func TestWhatIsPublishedIsATool(t *testing.T) {
 	if op.Name != "lookup_v1" || op.Capability != "business.au.abn.lookup" || op.Risk != policy.Low || op.Confirm || !op.ReadOnly || !op.AgentVisible {
 		t.Errorf("got %+v", op)
 	}
-	set, err := tool.NewSet([]tool.Spec{{Name: "abn_lookup__lookup_v1", Description: op.Description, Parameters: op.Arguments}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	offer := offerOf(t, abn.NewApp(w.Web))
 	for args, fits := range map[string]bool{
 		`{"abn":"51824753556"}`:            true,
 		`{"abn":"51824753557"}`:            true, // the schema can't say the checksum
@@ -164,11 +161,11 @@ func TestWhatIsPublishedIsATool(t *testing.T) {
 		`{"abn":"51824753556","x":1}`:      false,
 		`{"abn":51824753556}`:              false,
 		`{}`:                               false,
-		`{"abn":"` + `1` + `","abn":"x"}`:  false,
+		`{"abn":"51824753556","abn":"x"}`:  false,
 		`{"abn":"\u0665\u0661824753556"}`:  false,
 		`{"abn":"518247535565182475355 "}`: false,
 	} {
-		if _, err := set.Check("abn_lookup__lookup_v1", []byte(args)); (err == nil) != fits {
+		if _, err := offer.Check([]byte(args)); (err == nil) != fits {
 			t.Errorf("%s: got %v", args, err)
 		}
 	}
@@ -230,5 +227,41 @@ func TestTheSampleKnowsAFewAndSaysSo(t *testing.T) {
 		if e := fault.Of(err); found || !errors.Is(err, abn.ErrUnavailable) || e.Retryable || !strings.Contains(e.Detail, "6 built-in sample records") {
 			t.Errorf("%s: got %t, %v", n, found, err)
 		}
+	}
+}
+
+// R-BRIDGE-8
+func TestTheLargestRecordThatIsAnsweredFitsTheCatalog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		names    []string
+		answered bool
+	}{
+		"a thousand business names":     {slices.Repeat([]string{strings.Repeat("x", 40)}, 1000), true},
+		"names that JSON must escape":   {slices.Repeat([]string{strings.Repeat(`"`, 200)}, 400), true},
+		"very many names of one letter": {slices.Repeat([]string{"x"}, 4000), true},
+		"more than any entity has":      {slices.Repeat([]string{strings.Repeat("x", 200)}, 1000), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothForms(t, func(t *testing.T, form abn.Form) {
+				w := newWorld(t, form)
+				w.register.Enter(with(ato, func(e *abrtest.Entity) { e.BusinessNames = c.names }))
+				app := abn.NewApp(w.Web)
+				got, err := app.Invoke(t.Context(), abn.Operation, arguments(ato.ABN), secret.New(canary))
+				if !c.answered {
+					if !errors.Is(err, abn.ErrUnavailable) {
+						t.Errorf("got %d bytes, %v", len(got), err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := offerOf(t, app).CheckResult(got); err != nil {
+					t.Errorf("%d bytes: %v", len(got), err)
+				}
+			})
+		})
 	}
 }
