@@ -12,10 +12,6 @@ import (
 // DeterministicName is the deterministic selector's name in proposals.
 const DeterministicName = "deterministic_v1"
 
-// lookupCapability is the one capability that the deterministic selector
-// proposes, of whichever app offers it.
-const lookupCapability = "business.au.abn.lookup"
-
 // Deterministic proposes to look up the one Australian Business Number that an
 // instruction holds, and nothing else. It understands no words: the name of a
 // business is no match, and neither are a company number (nine digits), a
@@ -41,10 +37,10 @@ func (Deterministic) Select(_ context.Context, r Request) (Proposal, error) {
 	switch {
 	case reason != "":
 		p.Reason = reason
-	case !offers(r.Offers, lookupCapability):
+	case !offers(r.Offers, abn.Capability):
 		p.Reason = NotOffered
 	default:
-		p.Capability = lookupCapability
+		p.Capability = abn.Capability
 		p.Arguments = json.RawMessage(`{"abn":"` + number.String() + `"}`)
 	}
 	return p, nil

@@ -17,7 +17,7 @@ const (
 )
 
 func lookupOffer() []catalog.Offer {
-	return []catalog.Offer{{App: catalog.App{ID: "abn_lookup"}, Operation: catalog.Operation{Name: "lookup_v1", Capability: lookupCapability}}}
+	return []catalog.Offer{{App: catalog.App{ID: "abn_lookup"}, Operation: catalog.Operation{Name: "lookup_v1", Capability: abn.Capability}}}
 }
 
 // R-BRIDGE-3

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A number, as people write one, is a run of ASCII digits, with single
-// separators between them, that stands by itself:
+// numbers reads the numbers of a text in order. A number, as people write one,
+// is a run of ASCII digits, with single separators between them, that stands by
+// itself:
 //
 //   - A separator is a space (also a no-break, figure, thin or narrow one), a
 //     hyphen, a dash or a minus. Two in a row end the number, and so does

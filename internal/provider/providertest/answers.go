@@ -1,7 +1,7 @@
 package providertest
 
 import (
-	"fmt"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"interlock/internal/llm"
 )
@@ -25,16 +25,25 @@ func Answers(s Shape) []Recording {
 	return out
 }
 
-func text(s string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, s) }
-
-func content(s string) string { return fmt.Sprintf(`"content":%q`, s) }
-
-// answer is a good reply with the text.
-func answer(s Shape, written string) string {
+// Answer is a reply of the shape's vendor that ends in order with the text, and
+// tells what it used.
+func Answer(s Shape, written string) Reply {
 	if s.Provider == Anthropic.Provider {
-		return message(text(written), "end_turn", anthropicUsage)
+		return Reply{Body: message(text(written), "end_turn", anthropicUsage)}
 	}
-	return chat(content(written), "stop", openaiUsage)
+	return Reply{Body: chat(content(written), "stop", openaiUsage)}
+}
+
+func text(s string) string { return `{"type":"text","text":` + quoted(s) + `}` }
+
+func content(s string) string { return `"content":` + quoted(s) }
+
+func quoted(s string) string {
+	b, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		panic(err) // the suite's texts are UTF-8
+	}
+	return string(b)
 }
 
 // written is a reply that ends in order with the text.

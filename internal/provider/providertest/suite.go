@@ -135,7 +135,7 @@ func (s Subject) good() Reply { return Reply{Body: s.goodRecording().Body} }
 func (s Subject) tap(arguments string) string {
 	switch {
 	case s.formed:
-		return answer(s.Shape, arguments)
+		return Answer(s.Shape, arguments).Body
 	case s.Shape.Provider == Anthropic.Provider:
 		return message(use("tap", arguments), "tool_use", anthropicUsage)
 	default:
