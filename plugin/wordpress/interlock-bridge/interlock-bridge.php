@@ -44,6 +44,7 @@ require_once __DIR__ . '/includes/ability.php';
 add_action( 'admin_init', 'interlock_bridge_register_settings' );
 add_action( 'admin_init', 'interlock_bridge_add_privacy_text' );
 add_action( 'admin_menu', 'interlock_bridge_add_menu' );
+add_filter( 'plugin_action_links_' . plugin_basename( INTERLOCK_BRIDGE_FILE ), 'interlock_bridge_add_settings_link' );
 add_action( 'admin_enqueue_scripts', 'interlock_bridge_enqueue' );
 add_action( 'admin_post_interlock_bridge_ask', 'interlock_bridge_handle_form' );
 add_action( 'wp_abilities_api_categories_init', 'interlock_bridge_register_ability_category' );

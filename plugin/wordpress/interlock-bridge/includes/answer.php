@@ -13,7 +13,7 @@ defined( 'ABSPATH' ) || exit;
  *
  * @param array  $data Data of the envelope.
  * @param string $abn  The number that was asked for.
- * @return array{status: string, abn: string, source: string, as_of: string, entity: array<string, string>, names: string[]}|null
+ * @return array{status: string, abn: string, source: string, as_of: string, newer: string, entity: array<string, string>, names: string[]}|null
  *         Null where it is no answer to that question.
  */
 function interlock_bridge_read_answer( array $data, string $abn ) {
@@ -30,6 +30,7 @@ function interlock_bridge_read_answer( array $data, string $abn ) {
 		'abn'    => $abn,
 		'source' => interlock_bridge_text( $data, 'source', 20 ),
 		'as_of'  => interlock_bridge_text( $data, 'as_of', 40 ),
+		'newer'  => interlock_bridge_text( $data, 'replaced_by', 20 ),
 		'entity' => array(),
 		'names'  => array(),
 	);

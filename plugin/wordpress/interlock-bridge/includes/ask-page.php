@@ -33,7 +33,7 @@ function interlock_bridge_show_set_up_notice(): void {
 		return;
 	}
 	echo '<div class="notice notice-warning inline"><p>' . esc_html__( 'The connection to the gateway is not set up yet.', 'interlock-bridge' ) . ' ';
-	echo '<a href="' . esc_url( interlock_bridge_page_url( INTERLOCK_BRIDGE_SETTINGS_PAGE ) ) . '">' . esc_html__( 'Open the settings', 'interlock-bridge' ) . '</a></p></div>';
+	echo '<a href="' . esc_url( interlock_bridge_settings_url() ) . '">' . esc_html__( 'Open the settings', 'interlock-bridge' ) . '</a></p></div>';
 }
 
 /**
@@ -134,10 +134,16 @@ function interlock_bridge_answer_rows( array $answer ): array {
 		/* translators: 1: status such as Active, 2: date. */
 		$status = sprintf( __( '%1$s since %2$s', 'interlock-bridge' ), $status, interlock_bridge_day( $entity['status_from'] ) );
 	}
-	/* translators: %s: date. */
-	$gst = '' === $entity['gst_from'] ? __( 'Not registered', 'interlock-bridge' ) : sprintf( __( 'Registered since %s', 'interlock-bridge' ), interlock_bridge_day( $entity['gst_from'] ) );
+	$gst = '';
+	if ( '' !== $entity['gst_from'] ) {
+		/* translators: %s: date. */
+		$gst = sprintf( __( 'Registered since %s', 'interlock-bridge' ), interlock_bridge_day( $entity['gst_from'] ) );
+	} elseif ( 'sample' !== $answer['source'] ) {
+		$gst = __( 'Not registered', 'interlock-bridge' );
+	}
 	return $rows + array(
 		__( 'Status', 'interlock-bridge' )         => $status,
+		__( 'Replaced by', 'interlock-bridge' )    => interlock_bridge_is_abn( $answer['newer'] ) ? interlock_bridge_spaced_abn( $answer['newer'] ) : '',
 		__( 'Entity type', 'interlock-bridge' )    => $entity['type_name'],
 		__( 'ACN', 'interlock-bridge' )            => $entity['acn'],
 		__( 'GST', 'interlock-bridge' )            => $gst,

@@ -41,12 +41,12 @@ function interlock_bridge_call( string $path, string $scope, array $body, string
 		return $signer;
 	}
 	$deadline = microtime( true ) + INTERLOCK_BRIDGE_CALL_SECONDS;
-	$answer   = interlock_bridge_try( $path, $scope, $body, $key, $signer['private'], INTERLOCK_BRIDGE_TRY_SECONDS );
+	$answer   = interlock_bridge_try( $path, $scope, $body, $key, $signer, INTERLOCK_BRIDGE_TRY_SECONDS );
 	$wait_ms  = interlock_bridge_wait_before_retry( $answer );
 	$left     = $deadline - microtime( true ) - $wait_ms / 1000;
 	if ( $wait_ms >= 0 && $left >= 1 ) {
 		usleep( 1000 * $wait_ms );
-		$answer = interlock_bridge_try( $path, $scope, $body, $key, $signer['private'], (int) min( INTERLOCK_BRIDGE_TRY_SECONDS, $left ) );
+		$answer = interlock_bridge_try( $path, $scope, $body, $key, $signer, (int) min( INTERLOCK_BRIDGE_TRY_SECONDS, $left ) );
 	}
 	return $answer;
 }
@@ -78,13 +78,13 @@ function interlock_bridge_wait_before_retry( $answer ): int {
  * @param string                $scope   Likewise.
  * @param array<string, string> $body    Likewise.
  * @param string                $key     Likewise.
- * @param mixed                 $private Private key.
+ * @param array                 $signer  As interlock_bridge_load_key() returns it.
  * @param int                   $seconds Longest time to take.
  * @return array|WP_Error
  */
-function interlock_bridge_try( string $path, string $scope, array $body, string $key, $private, int $seconds ) {
+function interlock_bridge_try( string $path, string $scope, array $body, string $key, array $signer, int $seconds ) {
 	$settings = interlock_bridge_settings();
-	$token    = interlock_bridge_token( $settings, $private, $scope, time() );
+	$token    = interlock_bridge_token( $settings, $signer, $scope, time() );
 	if ( '' === $token ) {
 		return new WP_Error( 'key_not_rsa' );
 	}

@@ -31,7 +31,7 @@ function interlock_bridge_handle_form(): void {
 	if ( ! interlock_bridge_was_answered( $form, $instruction ) ) {
 		interlock_bridge_keep_result( $form, $instruction, interlock_bridge_ask( $instruction, $form ) );
 	}
-	wp_safe_redirect( interlock_bridge_page_url( INTERLOCK_BRIDGE_PAGE ), 303 );
+	wp_safe_redirect( interlock_bridge_ask_url(), 303 );
 	exit;
 }
 

@@ -1,6 +1,6 @@
 <?php
 /**
- * The two pages and where they stand in the menu.
+ * The two pages, and where they stand in the menus: Tools and Settings.
  *
  * @package Interlock_Bridge
  */
@@ -11,21 +11,36 @@ const INTERLOCK_BRIDGE_PAGE          = 'interlock-bridge';
 const INTERLOCK_BRIDGE_SETTINGS_PAGE = 'interlock-bridge-settings';
 
 /**
- * Adds the menu.
+ * Adds the pages.
  */
 function interlock_bridge_add_menu(): void {
-	add_menu_page( __( 'Interlock', 'interlock-bridge' ), __( 'Interlock', 'interlock-bridge' ), 'manage_options', INTERLOCK_BRIDGE_PAGE, 'interlock_bridge_show_ask_page', 'dashicons-shield' );
-	add_submenu_page( INTERLOCK_BRIDGE_PAGE, __( 'Ask Interlock', 'interlock-bridge' ), __( 'Ask', 'interlock-bridge' ), 'manage_options', INTERLOCK_BRIDGE_PAGE, 'interlock_bridge_show_ask_page' );
-	add_submenu_page( INTERLOCK_BRIDGE_PAGE, __( 'Interlock settings', 'interlock-bridge' ), __( 'Settings', 'interlock-bridge' ), 'manage_options', INTERLOCK_BRIDGE_SETTINGS_PAGE, 'interlock_bridge_show_settings_page' );
+	add_management_page( __( 'Ask Interlock', 'interlock-bridge' ), __( 'Interlock Bridge', 'interlock-bridge' ), 'manage_options', INTERLOCK_BRIDGE_PAGE, 'interlock_bridge_show_ask_page' );
+	add_options_page( __( 'Interlock Bridge', 'interlock-bridge' ), __( 'Interlock Bridge', 'interlock-bridge' ), 'manage_options', INTERLOCK_BRIDGE_SETTINGS_PAGE, 'interlock_bridge_show_settings_page' );
 }
 
 /**
- * Address of one of the pages.
- *
- * @param string $page Its slug.
+ * Address of the page on which an administrator asks.
  */
-function interlock_bridge_page_url( string $page ): string {
-	return admin_url( 'admin.php?page=' . $page );
+function interlock_bridge_ask_url(): string {
+	return admin_url( 'tools.php?page=' . INTERLOCK_BRIDGE_PAGE );
+}
+
+/**
+ * Address of the settings.
+ */
+function interlock_bridge_settings_url(): string {
+	return admin_url( 'options-general.php?page=' . INTERLOCK_BRIDGE_SETTINGS_PAGE );
+}
+
+/**
+ * Adds a link to the settings in the list of plugins.
+ *
+ * @param string[] $links Links of this plugin.
+ * @return string[]
+ */
+function interlock_bridge_add_settings_link( array $links ): array {
+	array_unshift( $links, '<a href="' . esc_url( interlock_bridge_settings_url() ) . '">' . esc_html__( 'Settings', 'interlock-bridge' ) . '</a>' );
+	return $links;
 }
 
 /**

@@ -14,8 +14,7 @@ function interlock_bridge_show_settings_page(): void {
 	if ( ! current_user_can( 'manage_options' ) ) {
 		return;
 	}
-	echo '<div class="wrap interlock-bridge"><h1>' . esc_html__( 'Interlock settings', 'interlock-bridge' ) . '</h1>';
-	settings_errors();
+	echo '<div class="wrap interlock-bridge"><h1>' . esc_html__( 'Interlock Bridge', 'interlock-bridge' ) . '</h1>';
 	interlock_bridge_show_settings_form();
 	interlock_bridge_show_key();
 	echo '</div>';
@@ -29,7 +28,7 @@ function interlock_bridge_show_settings_form(): void {
 		'gateway_url' => __( 'Where your gateway listens for sites, for example https://gateway.example.org. It must be https, unless the gateway runs on this same machine.', 'interlock-bridge' ),
 		'site_id'     => __( 'Printed by "interlock site create". It names this site in every token.', 'interlock-bridge' ),
 		'tenant_id'   => __( 'Whose site it is at the gateway.', 'interlock-bridge' ),
-		'kid'         => __( 'Name under which the public key below is registered at the gateway.', 'interlock-bridge' ),
+		'kid'         => __( 'Name of the public key below at the gateway. Leave it empty unless the key was registered under another name than its thumbprint.', 'interlock-bridge' ),
 		'audience'    => __( 'Leave "interlock" unless the operator of the gateway says otherwise.', 'interlock-bridge' ),
 	);
 	echo '<form class="interlock-bridge-card" method="post" action="' . esc_url( admin_url( 'options.php' ) ) . '"><h2>' . esc_html__( 'Connection', 'interlock-bridge' ) . '</h2>';
@@ -80,8 +79,8 @@ function interlock_bridge_show_public_key( array $key ): void {
 	$jwk = interlock_bridge_jwk( $key['modulus'], $key['exponent'] );
 	/* translators: %d: number of bits. */
 	echo '<p><span class="interlock-bridge-badge is-good">' . esc_html__( 'Ready', 'interlock-bridge' ) . '</span> ' . esc_html( sprintf( __( 'RSA, %d bits. Only this server holds the private key.', 'interlock-bridge' ), $key['bits'] ) ) . '</p>';
-	echo '<p>' . esc_html__( 'Save this public key to a file and register it at the gateway with "interlock site key add", under the key id above:', 'interlock-bridge' ) . '</p>';
+	echo '<p>' . esc_html__( 'Save this public key to a file and register it at the gateway with "interlock site key add":', 'interlock-bridge' ) . '</p>';
 	echo '<p><label for="interlock-bridge-jwk">' . esc_html__( 'Public key (JWK)', 'interlock-bridge' ) . '</label>';
 	echo '<textarea id="interlock-bridge-jwk" class="code" rows="5" readonly>' . esc_textarea( $jwk ) . '</textarea></p>';
-	echo '<p>' . esc_html__( 'Thumbprint (RFC 7638), to compare with what the gateway shows:', 'interlock-bridge' ) . ' <code id="interlock-bridge-thumbprint">' . esc_html( interlock_bridge_thumbprint( $jwk ) ) . '</code></p>';
+	echo '<p>' . esc_html__( 'Thumbprint (RFC 7638), which is its name at the gateway:', 'interlock-bridge' ) . ' <code id="interlock-bridge-thumbprint">' . esc_html( interlock_bridge_thumbprint( $jwk ) ) . '</code></p>';
 }

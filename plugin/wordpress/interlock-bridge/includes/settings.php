@@ -27,6 +27,7 @@ function interlock_bridge_setting_labels(): array {
 
 /**
  * The stored settings; one that was never set is '', the audience "interlock".
+ * Without a kid, the key's thumbprint is used.
  *
  * @return array<string, string>
  */
@@ -44,16 +45,16 @@ function interlock_bridge_settings(): array {
 }
 
 /**
- * Labels of the settings that are still empty.
+ * Labels of the settings without which nothing can be asked.
  *
  * @return string[]
  */
 function interlock_bridge_missing_settings(): array {
-	$missing = array();
-	$labels  = interlock_bridge_setting_labels();
-	foreach ( interlock_bridge_settings() as $name => $value ) {
-		if ( '' === $value ) {
-			$missing[] = $labels[ $name ];
+	$settings = interlock_bridge_settings();
+	$missing  = array();
+	foreach ( interlock_bridge_setting_labels() as $name => $label ) {
+		if ( '' === $settings[ $name ] && 'kid' !== $name ) {
+			$missing[] = $label;
 		}
 	}
 	return $missing;
@@ -116,11 +117,11 @@ function interlock_bridge_setting_problem( string $name, string $value ): string
 			return preg_match( '/\Asite_[0-9a-f]{16}\z/', $value ) ? '' :
 				__( 'The site id was not saved: it is "site_" and 16 characters of 0-9 and a-f, as "interlock site create" printed it.', 'interlock-bridge' );
 		case 'tenant_id':
-			return preg_match( '/\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z/', $value ) ? '' :
-				__( 'The tenant id was not saved: it has up to 64 letters, digits, dots, hyphens and underscores.', 'interlock-bridge' );
+			return preg_match( '/\A[a-z0-9][a-z0-9-]{0,63}\z/', $value ) ? '' :
+				__( 'The tenant id was not saved: it has up to 64 of a-z, 0-9 and the hyphen.', 'interlock-bridge' );
 		case 'kid':
-			return preg_match( '/\A[A-Za-z0-9._-]{1,64}\z/', $value ) ? '' :
-				__( 'The key id was not saved: it has up to 64 letters, digits, dots, hyphens and underscores.', 'interlock-bridge' );
+			return preg_match( '/\A[\x21-\x7e]{1,128}\z/', $value ) ? '' :
+				__( 'The key id was not saved: it has up to 128 printable characters and no space.', 'interlock-bridge' );
 		default:
 			return preg_match( '/\A[\x21-\x7e]{1,200}\z/', $value ) ? '' :
 				__( 'The audience was not saved: it has up to 200 printable characters and no space.', 'interlock-bridge' );

@@ -25,16 +25,16 @@ function interlock_bridge_base64url( string $bytes ): string {
  * Signs a token for one call.
  *
  * @param array<string, string> $settings As interlock_bridge_settings() returns them.
- * @param mixed                 $key      Private key, as openssl_sign() takes it.
+ * @param array                 $key      As interlock_bridge_load_key() returns it.
  * @param string                $scope    The one scope that the call needs.
  * @param int                   $now      Unix time.
  * @return string The token, or '' where it could not be signed.
  */
-function interlock_bridge_token( array $settings, $key, string $scope, int $now ): string {
+function interlock_bridge_token( array $settings, array $key, string $scope, int $now ): string {
 	$header = array(
 		'alg' => 'RS256',
 		'typ' => 'at+jwt',
-		'kid' => $settings['kid'],
+		'kid' => '' === $settings['kid'] ? interlock_bridge_thumbprint( interlock_bridge_jwk( $key['modulus'], $key['exponent'] ) ) : $settings['kid'],
 	);
 	$claims = array(
 		'iss'       => $settings['site_id'],
@@ -49,7 +49,7 @@ function interlock_bridge_token( array $settings, $key, string $scope, int $now 
 	$signed = interlock_bridge_base64url( json_encode( $header, JSON_UNESCAPED_SLASHES ) ) . '.' . interlock_bridge_base64url( json_encode( $claims, JSON_UNESCAPED_SLASHES ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions.json_encode_json_encode -- Also runs without WordPress.
 
 	$signature = '';
-	if ( ! openssl_sign( $signed, $signature, $key, OPENSSL_ALGO_SHA256 ) ) {
+	if ( ! openssl_sign( $signed, $signature, $key['private'], OPENSSL_ALGO_SHA256 ) ) {
 		return '';
 	}
 	return $signed . '.' . interlock_bridge_base64url( $signature );

@@ -1,0 +1,39 @@
+<?php
+/**
+ * Installs WordPress without a browser, activates the plugin, and makes one
+ * account of each kind that the tests need. WordPress writes to the globals of
+ * whoever loads it, so names here have a prefix.
+ */
+
+define( 'WP_INSTALLING', true );
+$_SERVER['HTTP_HOST']       = parse_url( getenv( 'WORDPRESS_URL' ), PHP_URL_HOST ) . ':' . parse_url( getenv( 'WORDPRESS_URL' ), PHP_URL_PORT );
+$_SERVER['REQUEST_URI']     = '/';
+$_SERVER['REQUEST_METHOD']  = 'GET';
+$_SERVER['SERVER_PROTOCOL'] = 'HTTP/1.1';
+
+/** Nobody is told. */
+function wp_new_blog_notification() {}
+
+require getenv( 'WORDPRESS_CORE' ) . '/wp-load.php';
+require_once ABSPATH . 'wp-admin/includes/upgrade.php';
+require_once ABSPATH . 'wp-admin/includes/plugin.php';
+
+wp_install( 'Interlock test site', 'admin', 'admin@example.org', true, '', 'admin password of the tests' );
+$interlock_test_editor = wp_insert_user(
+	array(
+		'user_login' => 'editor',
+		'user_pass'  => 'editor password of the tests',
+		'user_email' => 'editor@example.org',
+		'role'       => 'editor',
+	)
+);
+if ( is_wp_error( $interlock_test_editor ) ) {
+	fwrite( STDERR, $interlock_test_editor->get_error_message() . "\n" );
+	exit( 1 );
+}
+$interlock_test_plugin = activate_plugin( 'interlock-bridge/interlock-bridge.php' );
+if ( is_wp_error( $interlock_test_plugin ) ) {
+	fwrite( STDERR, $interlock_test_plugin->get_error_message() . "\n" );
+	exit( 1 );
+}
+echo get_bloginfo( 'version' ), "\n";

@@ -1,0 +1,126 @@
+package wordpress_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// wire stands in front of a server and keeps all that passes, byte for byte.
+// Answers pass uncompressed, so that they can be searched.
+type wire struct {
+	URL string
+
+	mu     sync.Mutex
+	passed []exchange // guarded by mu
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	Method, Path   string // path with its query
+	Header         http.Header
+	Body           []byte
+	Status         int
+	AnsweredHeader http.Header
+	Answered       []byte
+}
+
+// newWire leads to the server at target until the test ends.
+func newWire(t testing.TB, target string) *wire {
+	w := &wire{}
+	transport := &http.Transport{DisableCompression: true}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if err := w.pass(rw, r, transport, target); err != nil {
+			// Whoever asked sees a cut connection, as it would without the wire.
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	w.URL = server.URL
+	t.Cleanup(func() { server.Close(); transport.CloseIdleConnections() })
+	return w
+}
+
+func (w *wire) pass(rw http.ResponseWriter, r *http.Request, transport http.RoundTripper, target string) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	e := exchange{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, target+e.Path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	out.Header, out.Host = r.Header.Clone(), r.Host
+	out.Header.Del("Accept-Encoding")
+	answer, err := transport.RoundTrip(out)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	e.Status, e.AnsweredHeader = answer.StatusCode, answer.Header
+	if e.Answered, err = io.ReadAll(answer.Body); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.passed = append(w.passed, e)
+	w.mu.Unlock()
+	for name, values := range answer.Header {
+		if name != "Content-Length" && name != "Connection" {
+			rw.Header()[name] = values
+		}
+	}
+	rw.WriteHeader(e.Status)
+	_, err = rw.Write(e.Answered)
+	return err
+}
+
+// exchanges returns what passed whose path begins so.
+func (w *wire) exchanges(path string) (out []exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.passed {
+		if strings.HasPrefix(e.Path, path) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// forget returns what passed since the last time, or the beginning.
+func (w *wire) forget() []exchange {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.passed
+	w.passed = nil
+	return out
+}
+
+// bytes is the whole exchange as one text.
+func (e exchange) bytes() []byte {
+	var b bytes.Buffer
+	b.WriteString(e.Method + " " + e.Path + "\n")
+	e.Header.Write(&b)
+	b.Write(e.Body)
+	b.WriteString("\n")
+	e.AnsweredHeader.Write(&b)
+	b.Write(e.Answered)
+	return b.Bytes()
+}
+
+// tells reports which of the texts were in anything that passed, by the path
+// of the exchange.
+func (w *wire) tells(secrets map[string]string) (found []string) {
+	for _, e := range w.exchanges("") {
+		all := e.bytes()
+		for name, text := range secrets {
+			if bytes.Contains(all, []byte(text)) {
+				found = append(found, name+" in "+e.Method+" "+e.Path)
+			}
+		}
+	}
+	return found
+}
