@@ -25,9 +25,18 @@ import (
 	"interlock/internal/usage"
 )
 
-// crashVariable makes this test program a process that records decisions into
-// the database that it names, until it is killed.
-const crashVariable = "INTERLOCK_TEST_CRASH_DATABASE"
+// crashVariable makes this test program a process that works on the database
+// that it names, in the way that workVariable names, until it is killed.
+const (
+	crashVariable = "INTERLOCK_TEST_CRASH_DATABASE"
+	workVariable  = "INTERLOCK_TEST_CRASH_WORK"
+)
+
+// untilKilled are the ways. Each prints a line for what was answered.
+var untilKilled = map[string]func(path string) error{
+	"decisions": recordUntilKilled,
+	"calls":     callUntilKilled,
+}
 
 // crashTasks are decided at the same time.
 const crashTasks = 8
@@ -101,15 +110,15 @@ type answered struct {
 }
 
 // runUntilKilled runs the process, kills it after some more answers, and
-// returns every answer that came out of it.
-func runUntilKilled(t *testing.T, path string) []answered {
+// returns every answer that came out of it, a line each.
+func runUntilKilled(t *testing.T, work, path string) []string {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program)
-	cmd.Env = append(os.Environ(), crashVariable+"="+path)
+	cmd.Env = append(os.Environ(), crashVariable+"="+path, workVariable+"="+work)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	stdout, err := cmd.StdoutPipe()
@@ -120,19 +129,18 @@ func runUntilKilled(t *testing.T, path string) []answered {
 		t.Fatal(err)
 	}
 	killAfter := 1 + rand.IntN(400)
-	var out []answered
+	var out []string
 	lines := bufio.NewReader(stdout)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil { // killed; a line that was cut is no answer
 			break
 		}
-		var a answered
-		if _, err := fmt.Sscan(line, &a.task, &a.key, &a.step); err != nil {
+		if strings.HasPrefix(line, "error") {
 			t.Errorf("the process says: %s", line)
 			continue
 		}
-		out = append(out, a)
+		out = append(out, line)
 		if len(out) == killAfter {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -153,7 +161,13 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "interlock.db")
 	var all []answered
 	for range 20 {
-		all = append(all, runUntilKilled(t, path)...)
+		for _, line := range runUntilKilled(t, "decisions", path) {
+			var a answered
+			if _, err := fmt.Sscan(line, &a.task, &a.key, &a.step); err != nil {
+				t.Fatalf("the process says: %s", line)
+			}
+			all = append(all, a)
+		}
 	}
 	s := open(t, Config{Path: path})
 	stored := map[answered]bool{}

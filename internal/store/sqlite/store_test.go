@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(crashVariable); path != "" {
-		if err := recordUntilKilled(path); err != nil {
+		if err := untilKilled[os.Getenv(workVariable)](path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -153,6 +153,13 @@ var callCases = []testcase{
 		w.opened(daily(3))
 		w.is("used", w.used(daily(3)), int64(3))
 	}},
+	{"a call that can't be logged costs nothing", func(w *world) { // R-BRIDGE-5, R-BRIDGE-10
+		r := w.opened(daily(9))
+		if o, err := w.OpenCall(w.ctx, r, daily(9)); err == nil {
+			w.Fatalf("another record has that id, and the answer is %+v", o)
+		}
+		w.is("used", w.used(daily(9)), int64(1))
+	}},
 	{"a unit is given back once, and a closed call stays as it is", func(w *world) { // R-BRIDGE-10
 		kept := w.closed(w.opened(daily(2)), gateway.OK, false)
 		back := w.closed(w.opened(daily(2)), "upstream_unavailable", true)
