@@ -28,10 +28,15 @@
 // was not answered is there whole or not at all. Nothing that matters is only
 // in memory.
 //
+// Quotas. A unit is taken by one statement that is guarded with the limit, in
+// the transaction that logs the call: no meter is raised beyond its limit, and
+// none says less than the log.
+//
 // Erasure. Deleted content is overwritten. Reclaim shortens the file, overwrites
 // what the engine left when it moved rows between pages, and empties the
-// write-ahead log, so that a pruned prompt is in neither file. It looks at
-// every page, about 700 MiB a second, in turns between which others write.
+// write-ahead log, so that a pruned prompt, instruction or reply is in neither
+// file. It looks at every page, about 700 MiB a second, in turns between which
+// others write.
 //
 // One server a file: a lock beside it (the file's name with ".lock") refuses a
 // second one. The file is readable by its owner only.

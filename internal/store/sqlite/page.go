@@ -1,10 +1,5 @@
 package sqlite
 
-import (
-	"context"
-	"time"
-)
-
 // page is a query for one page of a tenant's log, newest first, built out of
 // fixed pieces.
 type page struct {
@@ -27,10 +22,4 @@ func (p *page) where(condition, value string) {
 func (p *page) upTo(limit int) string {
 	p.args = append(p.args, limit)
 	return p.query + ` ORDER BY id DESC LIMIT ?`
-}
-
-// sweep runs a statement that changes up to limit rows from before a time.
-func (s *Store) sweep(ctx context.Context, what, statement string, before time.Time, limit int) (int, error) {
-	n, err := written(ctx, s, bulk, func(t *tx) (int64, error) { return t.exec(statement, micros(before), limit) })
-	return int(n), during(what, err)
 }

@@ -26,7 +26,7 @@ type lane uint8
 // The lanes: control is drained first.
 const (
 	control lane = iota // leases, claims, results
-	bulk                // decisions, pruning, audit
+	bulk                // decisions, calls of sites, pruning, audit
 	lanes
 )
 
