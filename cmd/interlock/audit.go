@@ -17,10 +17,11 @@ func (p *program) auditCommand() *cobra.Command {
 }
 
 func (p *program) auditList() *cobra.Command {
+	var id string
 	var limit int
 	c := p.operatorCommand("list", "list the facts, oldest first", arguments(), func(cl *client, _ []string) error {
 		entries := []operators.AuditEntry{}
-		err := pages(limit, url.Values{}, func(query url.Values) (string, int, error) {
+		err := pages(limit, filters("tenant", id), func(query url.Values) (string, int, error) {
 			var page operators.AuditPage
 			err := cl.get(p.ctx, operators.PathAudit, query, &page)
 			entries = append(entries, page.Entries...)
@@ -43,14 +44,16 @@ func (p *program) auditList() *cobra.Command {
 		p.print(t, "nothing was changed yet")
 		return nil
 	})
+	ownTenantFlag(c, &id)
 	c.Flags().IntVar(&limit, "limit", operators.MaxPage, "how many")
 	return c
 }
 
 func (p *program) auditVerify() *cobra.Command {
-	return p.operatorCommand("verify", "check that no fact was changed, removed or inserted; exit code 1 if one was", arguments(), func(cl *client, _ []string) error {
+	var id string
+	c := p.operatorCommand("verify", "check that no fact was changed, removed or inserted; exit code 1 if one was", arguments(), func(cl *client, _ []string) error {
 		var v operators.AuditVerdict
-		if err := cl.get(p.ctx, operators.PathAuditVerify, nil, &v); err != nil {
+		if err := cl.get(p.ctx, operators.PathAuditVerify, filters("tenant", id), &v); err != nil {
 			return err
 		}
 		switch {
@@ -68,4 +71,6 @@ func (p *program) auditVerify() *cobra.Command {
 		}
 		return nil
 	})
+	ownTenantFlag(c, &id)
+	return c
 }

@@ -129,7 +129,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, out any
 	return c.call(ctx, http.MethodGet, path, query, nil, nil, out)
 }
 
-// post, put and remove change something.
+// post, put, patch and remove change something.
 func (c *client) post(ctx context.Context, path string, body, out any) error {
 	return c.call(ctx, http.MethodPost, path, nil, nil, body, out)
 }
@@ -145,6 +145,10 @@ func (c *client) once(ctx context.Context, path, key string, body, out any) erro
 
 func (c *client) put(ctx context.Context, path string, body, out any) error {
 	return c.call(ctx, http.MethodPut, path, nil, nil, body, out)
+}
+
+func (c *client) patch(ctx context.Context, path string, body, out any) error {
+	return c.call(ctx, http.MethodPatch, path, nil, nil, body, out)
 }
 
 func (c *client) remove(ctx context.Context, path string, query url.Values) error {

@@ -63,20 +63,29 @@ func (s *submission) task(goal string, now time.Time) (operators.TaskSpec, error
 // moment reads a time, or one from now; zero if the flag is not set. With a key
 // it must be a time: from now, a repeat would ask for another task.
 func (s *submission) moment(flag, value string, now time.Time) (time.Time, error) {
-	if value == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.Parse(time.RFC3339, value); err == nil {
-		return at.UTC(), nil
-	}
-	d, err := duration(time.Second, 10*365*24*time.Hour)(value)
-	switch {
-	case err != nil:
-		return time.Time{}, usageError("%s must be a time such as 2026-12-24T18:00:00Z, or one from now such as 2h or 3d", flag)
-	case s.key != "":
+	at, fromNow, err := moment(flag, value, now)
+	if err == nil && fromNow && s.key != "" {
 		return time.Time{}, usageError("with --key, %s must be a time such as 2026-12-24T18:00:00Z, so that a repeat asks for the same", flag)
 	}
-	return now.Add(d).UTC(), nil
+	return at, err
+}
+
+// moment reads a time, the start of a day in UTC, or a time from now; zero if
+// the flag is not set.
+func moment(flag, value string, now time.Time) (at time.Time, fromNow bool, err error) {
+	if value == "" {
+		return time.Time{}, false, nil
+	}
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(form, value); err == nil {
+			return at.UTC(), false, nil
+		}
+	}
+	d, err := duration(time.Second, 10*365*24*time.Hour)(value)
+	if err != nil {
+		return time.Time{}, false, usageError("%s must be a time such as 2026-12-24T18:00:00Z or 2026-12-24, or one from now such as 2h or 3d", flag)
+	}
+	return now.Add(d).UTC(), true, nil
 }
 
 func (p *program) taskSubmit() *cobra.Command {

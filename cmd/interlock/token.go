@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+
 	"github.com/spf13/cobra"
 
 	"interlock/internal/serve/operators"
@@ -11,9 +13,10 @@ func (p *program) tokenCommand() *cobra.Command {
 }
 
 func (p *program) tokenList() *cobra.Command {
-	return p.operatorCommand("list", "list the API tokens", arguments(), func(cl *client, _ []string) error {
+	var id string
+	c := p.operatorCommand("list", "list the API tokens", arguments(), func(cl *client, _ []string) error {
 		var list operators.TokenList
-		if err := cl.get(p.ctx, operators.PathTokens, nil, &list); err != nil {
+		if err := cl.get(p.ctx, operators.PathTokens, filters("tenant", id), &list); err != nil {
 			return err
 		}
 		if p.json {
@@ -26,12 +29,15 @@ func (p *program) tokenList() *cobra.Command {
 		p.print(t, "there are no API tokens")
 		return nil
 	})
+	ownTenantFlag(c, &id)
+	return c
 }
 
 func (p *program) tokenCreate() *cobra.Command {
-	return p.operatorCommand("create NAME", "make an API token, shown this once", arguments("a name for it"), func(cl *client, args []string) error {
+	var id string
+	c := p.operatorCommand("create NAME", "make an API token, shown this once", arguments("a name for it"), func(cl *client, args []string) error {
 		var reply operators.TokenReply
-		if err := cl.post(p.ctx, operators.PathTokens, operators.NewToken{Name: args[0]}, &reply); err != nil {
+		if err := cl.call(p.ctx, http.MethodPost, operators.PathTokens, filters("tenant", id), nil, operators.NewToken{Name: args[0]}, &reply); err != nil {
 			return err
 		}
 		if p.json {
@@ -41,13 +47,21 @@ func (p *program) tokenCreate() *cobra.Command {
 		p.notef("keep it in a file of mode 0600; it is not shown again\n")
 		return nil
 	})
+	ownTenantFlag(c, &id)
+	return explained(c, `Makes a token with which operators' commands are run. One of the tenant
+"default" reaches every tenant; one of another tenant reaches that one alone,
+and can't change its subscription, its apps or their quotas.`, `  interlock token create ci
+  interlock token create acme-admin --tenant acme`)
 }
 
 func (p *program) tokenRevoke() *cobra.Command {
-	return p.operatorCommand("revoke TOKEN", "end an API token", arguments("the token's id"), func(cl *client, args []string) error {
-		if err := cl.post(p.ctx, operators.TokenPath(args[0], "revoke"), nil, nil); err != nil {
+	var id string
+	c := p.operatorCommand("revoke TOKEN", "end an API token", arguments("the token's id"), func(cl *client, args []string) error {
+		if err := cl.call(p.ctx, http.MethodPost, operators.TokenPath(args[0], "revoke"), filters("tenant", id), nil, nil, nil); err != nil {
 			return err
 		}
 		return p.done("revoked", args[0])
 	})
+	ownTenantFlag(c, &id)
+	return c
 }

@@ -22,11 +22,11 @@ func (p *program) usageCommand() *cobra.Command {
 
 func (p *program) usageShow(use, short string) *cobra.Command {
 	var groups []string
-	var from, to, host, task string
+	var id, from, to, host, task string
 	var limit int
 	c := p.operatorCommand(use, short, nil, func(cl *client, _ []string) error {
 		query := url.Values{"group": groups, "limit": {strconv.Itoa(limit)}}
-		for name, value := range map[string]string{"from": from, "to": to, "host_id": host, "task_id": task} {
+		for name, value := range map[string]string{"tenant": id, "from": from, "to": to, "host_id": host, "task_id": task} {
 			if value != "" {
 				query.Set(name, value)
 			}
@@ -53,6 +53,7 @@ func (p *program) usageShow(use, short string) *cobra.Command {
 	f.StringVar(&to, "to", "", "`DAY` after the last, as YYYY-MM-DD in UTC")
 	f.StringVar(&host, "host", "", "only of the host with this `ID`")
 	f.StringVar(&task, "task", "", "only of the task with this `ID`")
+	ownTenantFlag(c, &id)
 	f.IntVar(&limit, "limit", operators.MaxPage, "how many rows")
 	return c
 }
