@@ -27,9 +27,10 @@ const (
 // schema is that of an index. A record takes about 65 bytes of it, business
 // names apart, so the whole register of 20 million fits in 1.5 GB.
 //
-// record.acn is 1 where the ACN is what the ABN ends with, as a company's is.
-// Dates are whole numbers, YYYYMMDD, and 0 is none. A part is done once its
-// end has been read; until then it says how far a killed import had come.
+// record.acn is -1 where the ACN is what the ABN ends with, as a company's is,
+// and 0 where there is none. Dates are whole numbers, YYYYMMDD, and 0 is none.
+// A part is done once its end has been read; until then it says how far a
+// killed import had come.
 const schema = `
 CREATE TABLE record (
 	abn INTEGER PRIMARY KEY,
@@ -62,7 +63,7 @@ CREATE TABLE finished (at INTEGER NOT NULL, records INTEGER NOT NULL);
 `
 
 // sameACN in record.acn says that the ACN is what the ABN ends with.
-const sameACN = 1
+const sameACN = -1
 
 // openFile opens a database file with the settings given.
 func openFile(path string, query url.Values, pragmas ...string) (*sql.DB, error) {
