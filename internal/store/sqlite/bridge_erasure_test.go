@@ -25,6 +25,29 @@ func words() (canary, text string) {
 	return canary, canary + strings.Repeat(" "+canary[:3], mathrand.IntN(80))
 }
 
+// A reply is kept for repeats of its key, so one without is never written.
+func TestAReplyThatNobodyCanAskForIsNotStored(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "interlock.db")
+	s := open(t, Config{Path: path})
+	for key, c := range map[string]struct {
+		verdict string
+		stored  bool
+	}{"": {gateway.OK, false}, "failed": {"upstream_unavailable", false}, "done": {gateway.OK, true}} {
+		reply := rand.Text()
+		r := gateway.Record{ID: reply[:8], Tenant: tenant.Default, Key: key, OpenedAt: time.Now()}
+		if _, err := s.OpenCall(t.Context(), r, catalog.Quota{Limit: 9, Window: catalog.Month}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CloseCall(t.Context(), gateway.Closing{Tenant: r.Tenant, ID: r.ID, Verdict: c.verdict, Reply: []byte(`"` + reply + `"`)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(files(t, path), []byte(reply)); got != c.stored {
+			t.Errorf("the reply of a call that ended %s with the key %q: stored %v", c.verdict, key, got)
+		}
+	}
+}
+
 // What was pruned lies between what is kept, so that pages are split and
 // merged, and what moved between them must not leave copies behind.
 func TestAForgottenInstructionReplyOrSecretIsInNeitherTheFileNorItsLog(t *testing.T) {
