@@ -39,6 +39,7 @@ type request struct {
 	User      string   `json:"user"`
 	Image     *picture `json:"image,omitempty"`
 	Tools     []offer  `json:"tools"`
+	Form      *offer   `json:"form,omitempty"` // in place of tools
 }
 
 type picture struct {
@@ -59,6 +60,7 @@ type result struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"calls"`
+	Texts []any     `json:"texts"`
 	Stop  string    `json:"stop"`
 	Usage llm.Usage `json:"usage"`
 	Error string    `json:"error"`
@@ -189,16 +191,22 @@ func encode(t *testing.T, c wireCase) (sent, providertest.Seen) {
 		t.Fatalf("%s: %v", c.name, err)
 	}
 	seen := v.Requests()[0]
-	own.Headers = map[string]string{}
-	for _, k := range []string{"content-type", "anthropic-version"} {
-		if value := seen.Header.Get(k); value != "" {
-			own.Headers[k] = value
-		}
-	}
+	own.Headers = keptHeaders(seen)
 	if err := json.Unmarshal(seen.Body, &own.Body); err != nil {
 		t.Fatal(err)
 	}
 	return own, seen
+}
+
+// keptHeaders are those that say how the body is to be read.
+func keptHeaders(seen providertest.Seen) map[string]string {
+	kept := map[string]string{}
+	for _, k := range []string{"content-type", "anthropic-version"} {
+		if value := seen.Header.Get(k); value != "" {
+			kept[k] = value
+		}
+	}
+	return kept
 }
 
 // neutral writes the case's request for peer.mjs. What is our own choice (the

@@ -1,9 +1,9 @@
 // Makes the vendors' own libraries do what our wire clients do: ask for one
-// forced tool call, and read a reply. It reads jobs from stdin and writes, for
+// forced tool call, or for an answer in a form, and read a reply. It reads jobs from stdin and writes, for
 // each, the request that the library sent and what it read of the reply.
 //
-// job    {vendor, request: {model, maxTokens, system, user, image?, tools}, portable, reply}
-// result {method, path, headers, body, calls, stop, usage} or {..., error}
+// job    {vendor, request: {model, maxTokens, system, user, image?, tools, form?}, portable, reply}
+// result {method, path, headers, body, calls, texts, stop, usage} or {..., error}
 import http from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -26,6 +26,17 @@ const server = http.createServer((req, res) => {
 
 const count = (n) => (Number.isSafeInteger(n) && n >= 0 ? n : null);
 
+const anthropicCall = (request) => ({
+  tools: (request.tools ?? []).map((t) => ({
+    name: t.name,
+    description: t.description || undefined,
+    input_schema: t.schema,
+    strict: t.strict || undefined,
+  })),
+  tool_choice: { type: "any", disable_parallel_tool_use: true },
+  thinking: { type: "disabled" },
+});
+
 async function anthropic(baseURL, request) {
   const client = new Anthropic({ apiKey: "key-of-the-peer", baseURL, maxRetries: 0 });
   const content = [{ type: "text", text: request.user }];
@@ -37,19 +48,13 @@ async function anthropic(baseURL, request) {
     max_tokens: request.maxTokens,
     system: request.system || undefined,
     messages: [{ role: "user", content }],
-    tools: (request.tools ?? []).map((t) => ({
-      name: t.name,
-      description: t.description || undefined,
-      input_schema: t.schema,
-      strict: t.strict || undefined,
-    })),
-    tool_choice: { type: "any", disable_parallel_tool_use: true },
-    thinking: { type: "disabled" },
+    ...(request.form ? { output_config: { format: { type: "json_schema", schema: request.form.schema } } } : anthropicCall(request)),
   });
   const u = message.usage ?? {};
   const [input, write, read] = [u.input_tokens, u.cache_creation_input_tokens, u.cache_read_input_tokens].map(count);
   return {
     calls: message.content.filter((b) => b.type === "tool_use").map((b) => ({ name: b.name, arguments: b.input })),
+    texts: message.content.filter((b) => b.type === "text").map((b) => b.text),
     stop: message.stop_reason,
     usage: {
       input_tokens: input === null ? null : input + (write ?? 0) + (read ?? 0),
@@ -60,6 +65,27 @@ async function anthropic(baseURL, request) {
     },
   };
 }
+
+const openaiCall = (request, portable) => ({
+  tools: (request.tools ?? []).map((t) => ({
+    type: "function",
+    function: {
+      name: t.name,
+      description: t.description || undefined,
+      parameters: t.schema,
+      strict: portable ? undefined : t.strict,
+    },
+  })),
+  tool_choice: "required",
+  parallel_tool_calls: false,
+});
+
+const openaiForm = (request, portable) => ({
+  response_format: {
+    type: "json_schema",
+    json_schema: { name: request.form.name, schema: request.form.schema, strict: portable ? undefined : request.form.strict },
+  },
+});
 
 async function openai(baseURL, request, portable) {
   const client = new OpenAI({ apiKey: "key-of-the-peer", baseURL: baseURL + "/v1", maxRetries: 0 });
@@ -72,23 +98,14 @@ async function openai(baseURL, request, portable) {
     model: request.model,
     max_completion_tokens: request.maxTokens,
     messages,
-    tools: (request.tools ?? []).map((t) => ({
-      type: "function",
-      function: {
-        name: t.name,
-        description: t.description || undefined,
-        parameters: t.schema,
-        strict: portable ? undefined : t.strict,
-      },
-    })),
-    tool_choice: "required",
-    parallel_tool_calls: false,
+    ...(request.form ? openaiForm(request, portable) : openaiCall(request, portable)),
     store: portable ? undefined : false,
   });
   const u = completion.usage ?? {};
   const choices = completion.choices;
   return {
     calls: choices.flatMap((c) => c.message.tool_calls ?? []).map((c) => ({ name: c.function?.name ?? "", arguments: c.function?.arguments ?? "" })),
+    texts: choices.map((c) => c.message.content).filter((text) => text),
     stop: choices.some((c) => c.message.refusal) ? "refusal" : (choices[0]?.finish_reason ?? ""),
     usage: {
       input_tokens: count(u.prompt_tokens),
