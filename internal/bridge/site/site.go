@@ -8,8 +8,15 @@
 // that record too, and the token's subject must agree with it. Disabling a
 // site or a key works from the next call on, over all processes.
 //
+// A token is read strictly before any key is looked up, so that it has one form
+// and garbage costs no cryptography; then come its signature, the site's rate,
+// and last the note that it is spent. Whoever sends a bad one hears one
+// sentence, whatever is wrong with it. A site's rate is kept by each process
+// for itself, and a rate that is used up spends no token.
+//
 // Times in tokens are seconds of the signer's clock: up to Skew of difference
-// from ours is forgiven, both ways. A crash forgets no spent token.
+// from ours is forgiven, both ways. When a key is in use is by our clock alone.
+// A crash forgets no spent token.
 package site
 
 import (

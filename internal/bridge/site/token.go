@@ -1,13 +1,12 @@
 package site
 
 import (
+	"crypto/rsa"
 	"encoding/base64"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
-
-	"crypto/rsa"
 
 	jose "github.com/go-jose/go-jose/v4"
 	"github.com/go-json-experiment/json"
