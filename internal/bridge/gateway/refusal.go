@@ -23,6 +23,7 @@ var (
 	errLog          = fault.New(fault.Unavailable, "log_unavailable", "the call could not be recorded, so it was not made; try again with the same idempotency key").Retry(time.Second)
 	errExceeded     = fault.New(fault.Exhausted, Exceeded, "the tenant's calls of this app are used up until the window ends; ask the operator of the platform for more")
 	errUpstream     = fault.New(fault.Unavailable, "upstream_unavailable", "the service behind the app took too long to answer; nothing was charged, try again").Retry(time.Second)
+	errUnread       = fault.New(fault.Unavailable, "upstream_unavailable", "the credential for the service behind the app could not be read; nothing was charged, try again").Retry(time.Second)
 	errDraining     = fault.New(fault.Unavailable, "server_draining", "the server is going down; try again, another one or the next will answer").Retry(0)
 )
 

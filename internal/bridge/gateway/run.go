@@ -50,7 +50,11 @@ func (s *Service) credential(ctx context.Context, c *call) (secret.String, error
 	if s.credentials == nil {
 		return secret.String{}, credential.ErrMissing
 	}
-	return s.credentials.Reveal(ctx, c.record.Tenant, c.record.App)
+	value, err := s.credentials.Reveal(ctx, c.record.Tenant, c.record.App)
+	if err != nil && fault.KindOf(err) == fault.Internal {
+		err = errUnread.Because(err) // a busy store, not a defect
+	}
+	return value, err
 }
 
 // contain asks the app, and makes a panic of it the failure of this one call.
