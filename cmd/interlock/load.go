@@ -265,9 +265,11 @@ func readSecret(name string) (string, error) {
 
 // derive fills in what follows from other settings.
 func (s *settings) derive() {
-	if rest, ok := strings.CutPrefix(s.server.Database, stateDirWord); ok {
-		s.server.Database = filepath.Join(s.stateDir, rest)
-		s.found["INTERLOCK_DATABASE"] = found{value: s.server.Database, source: "default"}
+	for name, path := range map[string]*string{"INTERLOCK_DATABASE": &s.server.Database, "INTERLOCK_ABN_INDEX": &s.server.Bridge.ABN.Index} {
+		if rest, ok := strings.CutPrefix(*path, stateDirWord); ok {
+			*path = filepath.Join(s.stateDir, rest)
+			s.found[name] = found{value: *path, source: "default"}
+		}
 	}
 	s.host.Server, s.host.CAFile = s.serverURL, s.caFile
 	s.host.StateDir = filepath.Join(s.stateDir, "host")

@@ -163,7 +163,7 @@ func (p *program) root() *cobra.Command {
 		{"Run it:", []*cobra.Command{p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand()}},
 		{"Operate it:", []*cobra.Command{p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.statusCommand()}},
 		{"The bridge:", []*cobra.Command{p.tenantCommand(), p.subscriptionCommand(), p.appCommand(), p.quotaCommand(), p.siteCommand(),
-			p.credentialCommand(), p.resolutionCommand(), p.callCommand()}},
+			p.credentialCommand(), p.resolutionCommand(), p.callCommand(), p.abnCommand()}},
 		{"This machine:", []*cobra.Command{p.doctorCommand(), p.configCommand(), p.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

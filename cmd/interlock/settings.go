@@ -21,6 +21,7 @@ const (
 	forTransport                 // planning where there is a server to do it through: host and demo
 	forProvider                  // calling a model's provider: all but a host with the cloud transport
 	forClient                    // being an operator's command
+	forIndex                     // working on the index of the register's extract
 	everywhere   = ^use(0)
 )
 
@@ -125,6 +126,8 @@ func (s *settings) table() []setting {
 			doc: "how long the records of sites' calls and resolutions stay, such as 720h or 30d", into: to(&s.server.Bridge.Retention, duration(time.Hour, 100*365*24*time.Hour))},
 		{name: "INTERLOCK_ABN_SOURCE", flag: "abn-source", uses: forServer,
 			doc: "where ABNs are looked up: abr (the register's web service), index (the file INTERLOCK_ABN_INDEX) or sample (a few built-in records); empty: the index if its file is there, else abr", into: to(&s.server.Bridge.ABN.Source, choice("", app.ABNWeb, app.ABNIndex, app.ABNSample))},
+		{name: "INTERLOCK_ABN_INDEX", uses: forServer | forIndex, fallback: filepath.Join("STATE_DIR", "abn.db"),
+			doc: "path of the index that interlock abn import makes of the register's extract", into: to(&s.server.Bridge.ABN.Index, path)},
 		{name: "INTERLOCK_ABN_URL", uses: forServer,
 			doc: "another address of the register's web service; empty: its own", into: to(&s.server.Bridge.ABN.BaseURL, webAddress)},
 		{name: "INTERLOCK_ABN_FORM", uses: forServer, fallback: "json",
@@ -160,8 +163,8 @@ func (s *settings) table() []setting {
 		{name: "INTERLOCK_DRAIN_TIME", uses: forHost, fallback: "10m",
 			doc: "how long running tasks may go on after the first signal", into: to(&s.host.DrainTime, duration(0, 24*time.Hour))},
 
-		{name: "INTERLOCK_STATE_DIR", flag: "state-dir", uses: forServer | forHost | forClient, fallback: defaultStateDir(),
-			doc: "folder of the database, the host's credential and its unsent results", into: to(&s.stateDir, path)},
+		{name: "INTERLOCK_STATE_DIR", flag: "state-dir", uses: forServer | forHost | forClient | forIndex, fallback: defaultStateDir(),
+			doc: "folder of the database, the index of ABNs, the host's credential and its unsent results", into: to(&s.stateDir, path)},
 		{name: "INTERLOCK_LOG_LEVEL", flag: "log-level", uses: everywhere, fallback: "info",
 			doc: "debug, info, warn or error", into: to(&s.logLevel, level)},
 		{name: "INTERLOCK_LOG_FORMAT", uses: everywhere, fallback: "text",

@@ -83,7 +83,7 @@ var (
 	// ErrForm: the index was made by another version.
 	ErrForm = fault.New(fault.Conflict, store.ErrNewer.Code, "another version of Interlock made the index; import the extract again with this one")
 	// ErrPlace: the index can't be written where it should be.
-	ErrPlace = fault.New(store.ErrPlace.Kind, store.ErrPlace.Code, "the index can't be written there; check INTERLOCK_ABN_INDEX, the folder and who owns it")
+	ErrPlace = fault.New(store.ErrPlace.Kind, store.ErrPlace.Code, "the index can't be written there; check INTERLOCK_ABN_INDEX, who owns the folder, and the disk behind it")
 	// ErrFull: the disk is full. The same import goes on once there is space.
 	ErrFull = fault.New(store.ErrFull.Kind, store.ErrFull.Code, "the disk that holds the index is full; free some space (the whole register takes about 2 GB) and start the same import again, which then goes on")
 	// ErrReplace: the finished index can't take the place of the old one.
@@ -108,7 +108,7 @@ func named(doing string, err error) error {
 			return ErrFull.Because(err)
 		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 			return ErrNotIndex.Because(err)
-		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_IOERR:
 			return ErrPlace.Because(err)
 		}
 	}
