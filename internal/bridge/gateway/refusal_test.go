@@ -41,9 +41,7 @@ var checks = []struct {
 	{code: "insufficient_scope", breaks: func(b *broken) { b.caller.Scopes = []string{"app:shelf:burn_v11", "platform:agent:invoke"} }},
 	{code: "idempotency_conflict", breaks: func(b *broken) { b.request.Key = "used" }},
 	{code: "invalid_arguments", breaks: func(b *broken) { b.request.Arguments = []byte(`{"item": 7}`) }},
-	{code: "policy_denied", breaks: func(b *broken) {
-		b.must(b.catalog.ChangeTenant(b.t.Context(), acme, operator, catalog.TenantChange{Policy: &policy.Document{AllowedTools: []string{"shelf__none"}}}))
-	}},
+	{code: "policy_denied", breaks: (*broken).forbid},
 	{code: "confirmation_required", breaks: func(b *broken) { b.request.Operation = "burn_v1" }},
 	{code: "log_unavailable", retried: time.Second, unseen: true, breaks: func(b *broken) {
 		b.store.set(func(f *faulty) {
@@ -235,4 +233,15 @@ func TestAStoreThatCanNotBeReadRefusesEverything(t *testing.T) {
 	if m := w.call(count("")); m.err == nil || m.Result != nil || w.shelf.times() != 0 {
 		t.Errorf("got %+v", m)
 	}
+}
+
+// forbid lets no tool of the shelf be used; permit lets all.
+func (b *broken) forbid() {
+	b.t.Helper()
+	b.rule(policy.Document{AllowedTools: []string{"shelf__none"}})
+}
+
+func (b *broken) permit() {
+	b.t.Helper()
+	b.rule(policy.Document{})
 }

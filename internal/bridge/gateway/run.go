@@ -51,10 +51,10 @@ func (s *Service) credential(ctx context.Context, c *call) (secret.String, error
 		return secret.String{}, credential.ErrMissing
 	}
 	value, err := s.credentials.Reveal(ctx, c.record.Tenant, c.record.App)
-	if err != nil && fault.KindOf(err) == fault.Internal {
-		err = errUnread.Because(err) // a busy store, not a defect
+	if err == nil || errors.Is(err, credential.ErrMissing) || errors.Is(err, credential.ErrUnreadable) {
+		return value, err
 	}
-	return value, err
+	return value, errUnread.Because(err) // the store's failure, and none of the tenant's
 }
 
 // contain asks the app, and makes a panic of it the failure of this one call.

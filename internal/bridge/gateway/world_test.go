@@ -122,6 +122,7 @@ type world struct {
 	path    string
 	db      *sqlite.Store
 	catalog *catalog.Service
+	keys    *credential.Keyset
 	creds   *credential.Service
 	shelf   *shelf
 	log     logtest.Log
@@ -130,6 +131,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, clock: clocktest.New(), path: filepath.Join(t.TempDir(), "gateway.db"), shelf: newShelf()}
+	w.keys = credential.NewKeyset(w.clock.Now())
 	w.open()
 	w.Service = w.gateway(w.db)
 	w.must(w.catalog.CreateTenant(t.Context(), operator, catalog.NewTenant{ID: acme, Name: "Acme", Subscription: &catalog.Subscription{Plan: "basic"}}))
@@ -150,10 +152,8 @@ func (w *world) open() {
 	if w.catalog, err = catalog.New(db, []catalog.App{w.shelf.Describe()}, catalog.Config{Now: w.clock.Now, Logger: w.log.Logger()}); err != nil {
 		w.t.Fatal(err)
 	}
-	if w.creds == nil {
-		if w.creds, err = credential.New(db, credential.NewKeyset(w.clock.Now()), credential.Config{Now: w.clock.Now, Logger: w.log.Logger()}); err != nil {
-			w.t.Fatal(err)
-		}
+	if w.creds, err = credential.New(db, w.keys, credential.Config{Now: w.clock.Now, Logger: w.log.Logger()}); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
