@@ -87,7 +87,7 @@ func removeFile(path string) error {
 // little: a journal holds only what stood in the file before, and an extract in
 // the order of its numbers only appends.
 func connect(path string) (*builder, error) {
-	db, err := openFile(path, url.Values{}, "journal_mode(DELETE)", "synchronous(NORMAL)", "locking_mode(EXCLUSIVE)", "cache_size(-32768)")
+	db, err := openFile(path, url.Values{}, "journal_mode(DELETE)", "synchronous(FULL)", "locking_mode(EXCLUSIVE)", "cache_size(-32768)")
 	if err != nil {
 		return nil, err
 	}

@@ -268,6 +268,9 @@ func (i *importer) read(ctx context.Context, out chan<- batch) error {
 func (i *importer) write(ctx context.Context, in <-chan batch) error {
 	records := i.resumed
 	for c := range in {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := i.checkSpread(c); err != nil {
 			return err
 		}

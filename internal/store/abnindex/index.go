@@ -31,7 +31,8 @@ type Index struct {
 	// current is what answers, nil while there is no file. Who uses it holds
 	// mu for reading, who replaces it for writing.
 	current *generation
-	closed  bool // guarded by mu
+	why     error // there is none; guarded by mu
+	closed  bool  // guarded by mu
 }
 
 // lookEvery is how often a look-up asks whether the file was replaced.
@@ -47,7 +48,7 @@ func Open(path string) (*Index, error) {
 	if err != nil && !errors.Is(err, ErrMissing) {
 		return nil, named("open the index", err)
 	}
-	x.current = g
+	x.current, x.why = g, err
 	return x, nil
 }
 
@@ -56,17 +57,17 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
-	return x.drop()
+	return x.replace(nil, errors.New("the index is closed"))
 }
 
-// drop closes the current generation. The caller holds mu.
-func (x *Index) drop() error {
-	g := x.current
-	x.current = nil
-	if g == nil {
+// replace takes another generation, or none and why. The caller holds mu.
+func (x *Index) replace(g *generation, why error) error {
+	old := x.current
+	x.current, x.why = g, why
+	if old == nil {
 		return nil
 	}
-	return g.close()
+	return old.close()
 }
 
 // NeedsCredential is false: the extract is public.
@@ -117,15 +118,8 @@ func (x *Index) use(f func(*generation) error) error {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	switch {
-	case x.closed:
-		return errors.New("the index is closed")
-	case x.current == nil:
-		_, err := openGeneration(x.path) // says why there is none
-		if err == nil {
-			err = errors.New("the index is being replaced")
-		}
-		return err
+	if x.current == nil {
+		return x.why
 	}
 	return f(x.current)
 }
@@ -147,22 +141,16 @@ func (x *Index) refresh() {
 	if same {
 		return
 	}
-	var g *generation
-	if !errors.Is(err, fs.ErrNotExist) {
-		if g, err = openGeneration(x.path); err != nil {
-			return
-		}
-	}
+	g, err := openGeneration(x.path)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.closed {
-		if g != nil {
-			g.close()
-		}
-		return
+	switch {
+	case x.closed && g != nil:
+		g.close()
+	case x.closed, err != nil && !errors.Is(err, ErrMissing) && x.current != nil:
+	default:
+		x.replace(g, err) // what could fail is the closing of a file that was only read
 	}
-	x.drop()
-	x.current = g
 }
 
 // generation is one index file. It is opened as immutable: an import replaces

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -175,3 +176,36 @@ func TestTheTimeOfAnExtractIsTheRegisters(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRecord looks for a record that is read as what no answer may be.
+func FuzzRecord(f *testing.F) {
+	f.Add(office)
+	f.Add(office + `<MainEntity><NonIndividualName><NonIndividualNameText>A&#10;B</NonIndividualNameText></NonIndividualName></MainEntity>`)
+	f.Add(office + `<OtherEntity><NonIndividualName type="BN"><NonIndividualNameText>A</NonIndividualNameText></NonIndividualName></OtherEntity><GST status="ACT" GSTStatusFromDate="20000701"/>`)
+	f.Add(office + `<ASICNumber>000014675</ASICNumber></ABR><ABR>` + office)
+	f.Fuzz(func(t *testing.T, inside string) {
+		_, all, err := readAll(transfer("<ABR>" + inside + "</ABR>"))
+		if err != nil {
+			return
+		}
+		for _, r := range all {
+			n, err := abn.Parse(fmt.Sprint(r.number))
+			if err != nil {
+				t.Fatalf("%q has the number %d", inside, r.number)
+			}
+			out := r.public(n)
+			for _, text := range append([]string{out.Name, out.TypeCode, out.TypeName, out.State, out.Postcode}, out.Names...) {
+				if strings.ContainsAny(text, "\r\n\t") || text != strings.Trim(text, " ") || strings.Contains(text, "  ") {
+					t.Errorf("%q is read as %+v", inside, out)
+				}
+			}
+			for _, d := range []string{out.StatusFrom, out.GSTFrom} {
+				if d != "" && !isDate.MatchString(d) || len(out.ACN) != 0 && len(out.ACN) != acnDigits {
+					t.Errorf("%q is read as %+v", inside, out)
+				}
+			}
+		}
+	})
+}
+
+var isDate = regexp.MustCompile(`^[0-9]{4}-[01][0-9]-[0-3][0-9]$`)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"interlock/internal/fault"
 )
@@ -122,7 +123,12 @@ func (s *source) unzip() error {
 
 // cleanName makes a name in a zip fit to be shown.
 func cleanName(name string) string {
-	name = strings.ToValidUTF8(name, "?")
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
 	if r := []rune(name); len(r) > 100 {
 		name = string(r[:100])
 	}
