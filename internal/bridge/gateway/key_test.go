@@ -184,18 +184,26 @@ func (w *world) crash(r gateway.Request) {
 	w.Service = w.gateway(w.db)
 }
 
-// settle lets a new process close what is open for too long.
+// settle lets a new process close, forget and prune what has come to that.
 func (w *world) settle() {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
-	ended := make(chan error, 1)
-	s := w.gateway(w.db)
-	go func() { ended <- s.Run(ctx) }()
-	synctest.Wait()
-	stop()
-	if err := <-ended; err != nil {
-		w.t.Errorf("Run returned %v", err)
+	defer stop()
+	w.must(nil, w.gateway(&once{w.db, stop}).Run(ctx))
+}
+
+// once is a store that ends Run behind the last step of its first look.
+type once struct {
+	gateway.Store
+	stop func()
+}
+
+func (o *once) PruneCalls(ctx context.Context, at time.Time, limit int) (int, error) {
+	n, err := o.Store.PruneCalls(ctx, at, limit)
+	if n < limit {
+		o.stop()
 	}
+	return n, err
 }
 
 // R-BRIDGE-5

@@ -21,7 +21,7 @@ var (
 	errInterrupted  = fault.New(fault.Conflict, "call_interrupted", "the call with this idempotency key was interrupted and may have changed something; find out, then use a new key")
 	errConfirmation = fault.New(fault.Conflict, "confirmation_required", "a person must agree to this call, and this server has no way to ask one")
 	errLog          = fault.New(fault.Unavailable, "log_unavailable", "the call could not be recorded, so it was not made; try again with the same idempotency key").Retry(time.Second)
-	errExceeded     = fault.New(fault.Exhausted, Exceeded, "the tenant's calls of this app are used up until the window ends; ask the operator of the platform for more")
+	errExceeded     = fault.New(fault.Exhausted, "quota_exceeded", "the tenant's calls of this app are used up until the window ends; ask the operator of the platform for more")
 	errUpstream     = fault.New(fault.Unavailable, "upstream_unavailable", "the service behind the app took too long to answer; nothing was charged, try again").Retry(time.Second)
 	errUnread       = fault.New(fault.Unavailable, "upstream_unavailable", "the credential for the service behind the app could not be read; nothing was charged, try again").Retry(time.Second)
 	errDraining     = fault.New(fault.Unavailable, "server_draining", "the server is going down; try again, another one or the next will answer").Retry(0)

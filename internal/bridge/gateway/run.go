@@ -111,11 +111,11 @@ func (s *Service) conclude(ctx context.Context, c *call, result json.RawMessage,
 		closing.Verdict, closing.Reply, closing.Refund = fault.Of(err).Code, nil, true
 	}
 	var failure error
-	for range closeTries {
+	for try := range closeTries {
+		_ = sleep.For(ctx, time.Duration(try)*closePause) // ctx has no end
 		if failure = s.tryClose(ctx, closing); failure == nil {
 			break
 		}
-		_ = sleep.For(ctx, closePause) // ctx has no end
 	}
 	if failure != nil {
 		s.cfg.Logger.ErrorContext(ctx, "call not closed; it will be taken for interrupted", c.ids("verdict", closing.Verdict, "error", fault.Of(failure).Code)...)

@@ -275,6 +275,7 @@ type faulty struct {
 	open   func(context.Context, gateway.Record, catalog.Quota) (gateway.Opened, error) // guarded by mu; nil: the store's own
 	keyed  func() (gateway.Record, bool, error)                                         // guarded by mu; likewise
 	close  error                                                                        // guarded by mu; nil: the store's own
+	lose   bool                                                                         // guarded by mu: what is closed is lost, as with a process that is gone
 	refuse error                                                                        // guarded by mu; nil: the store's own
 }
 
@@ -306,9 +307,9 @@ func (f *faulty) Keyed(ctx context.Context, t tenant.ID, s site.ID, key string) 
 
 func (f *faulty) CloseCall(ctx context.Context, c gateway.Closing) error {
 	f.mu.Lock()
-	err := f.close
+	err, lose := f.close, f.lose
 	f.mu.Unlock()
-	if err != nil {
+	if err != nil || lose {
 		return err
 	}
 	return f.Store.CloseCall(ctx, c)
