@@ -7,22 +7,18 @@ import (
 	"interlock/internal/store"
 )
 
-// fileLock makes this process the only server on a database.
-type fileLock struct{ store.Lock }
-
-// takeLock returns store.ErrInUse if another server has the lock.
-func takeLock(path string) (fileLock, error) {
+// takeLock makes this process the only server on a database. It returns
+// store.ErrInUse if another server has the lock.
+func takeLock(path string) (store.Lock, error) {
 	lock, err := store.TakeLock(path)
 	var unopened *fs.PathError
 	switch {
 	case errors.Is(err, store.ErrHeld):
-		return fileLock{}, store.ErrInUse
+		return store.Lock{}, store.ErrInUse
 	case errors.As(err, &unopened):
-		return fileLock{}, placed(err)
+		return store.Lock{}, placed(err)
 	case err != nil:
-		return fileLock{}, store.ErrPlace.Because(err)
+		return store.Lock{}, store.ErrPlace.Because(err)
 	}
-	return fileLock{lock}, nil
+	return lock, nil
 }
-
-func (l fileLock) release() error { return l.Release() }

@@ -38,7 +38,7 @@ type Store struct {
 	path    string
 	clock   clock
 	log     *slog.Logger
-	lock    fileLock
+	lock    store.Lock
 	readers *readers
 	writer  *writer
 	// prompts remembers what the next prompt of an attempt is packed against.
@@ -68,7 +68,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{path: path, clock: newClock(cfg.Now), log: cfg.Logger, lock: lock, prompts: newPromptCache()}
 	if err := s.open(ctx); err != nil {
-		lock.release()
+		lock.Release()
 		return nil, during("open the database", err)
 	}
 	return s, nil
@@ -179,7 +179,7 @@ func (s *Store) Close() error {
 	if !s.writer.stop() {
 		return nil
 	}
-	return errors.Join(s.readers.close(), s.writer.close(), s.lock.release())
+	return errors.Join(s.readers.close(), s.writer.close(), s.lock.Release())
 }
 
 // restartLeases starts every lease over, as the package comment says.
