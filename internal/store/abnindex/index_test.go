@@ -133,10 +133,11 @@ func TestLookupsGoOnDuringAnImport(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	var askers sync.WaitGroup
+	numbers := e.Numbers()
 	for range 4 {
 		askers.Go(func() {
 			for i := 0; ; i++ {
-				n := e.Numbers()[i%e.Records]
+				n := numbers[i%len(numbers)]
 				if _, _, found, err := x.Lookup(context.Background(), n, noSecret); !found || err != nil {
 					t.Errorf("%s: found %v, %v", n, found, err)
 					return
