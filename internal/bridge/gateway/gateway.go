@@ -14,11 +14,21 @@
 // behind the app gives its unit back, in the transaction that closes it.
 //
 // An idempotency key makes a repeat the same call: it gets the first one's
-// answer and costs nothing, as long as that is kept (KeepReplies). Failures
-// are not remembered: a repeat of one is made anew. A crash in the middle of a
-// call leaves its record open; it is closed as interrupted, keeps its unit,
-// and a repeat of its key is made anew where the operation only reads, else
-// refused.
+// answer and costs nothing, as long as that is kept (KeepReplies), provided
+// that who repeats it may still call the operation. A repeat that comes while
+// the call is under way in this process waits for it; one that another process
+// has under way is refused for the moment. Failures are not remembered: a
+// repeat of one is made anew.
+//
+// A crash in the middle of a call leaves its record open, and so does a store
+// that takes no closing; the answer is given all the same. Run closes such a
+// record as interrupted, with its unit, and a repeat of its key is made anew
+// where the operation only reads, else refused for good.
+//
+// Times are this process's clock, those of quotas' windows too. Where several
+// share a store, one whose clock is half a minute ahead takes the others' calls
+// for interrupted while they are under way: their callers get their answers,
+// but their keys are not remembered and their units are not given back.
 package gateway
 
 import (

@@ -212,6 +212,18 @@ func (b *broken) lock() {
 	b.must(nil, b.creds.Set(b.t.Context(), acme, operator, "shelf", secret.New("open barley")))
 }
 
+// R-BRIDGE-5: an enablement outlives its app, as on a server that was built
+// without it.
+func TestAnAppThatIsNotPublishedAnyMoreIsNotEnabled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bare, err := catalog.New(w.db, nil, catalog.Config{Now: w.clock.Now})
+	w.must(nil, err)
+	w.Service, err = gateway.New(w.db, bare, nil, nil, gateway.Config{Now: w.clock.Now, Logger: w.log.Logger()})
+	w.must(nil, err)
+	w.expect(count(""), "app_not_enabled")
+}
+
 // R-BRIDGE-5
 func TestARefusalStandsAlsoIfItCanNotBeRecorded(t *testing.T) {
 	t.Parallel()
