@@ -49,9 +49,10 @@ type App interface {
 	// Check refuses, with a fault of kind Invalid, arguments that satisfy the
 	// operation's schema and still can't be right.
 	Check(operation string, arguments json.RawMessage) error
-	// Invoke makes the call. Its faults are credential_rejected and
-	// upstream_unavailable; anything else is a defect. The credential is empty
-	// for an app that needs none.
+	// Invoke makes the call, and returns soon after ctx ends: nothing but ctx
+	// cuts it off. Its faults are credential_rejected and upstream_unavailable;
+	// anything else is a defect, a panic too, and fails this call alone. The
+	// credential is empty for an app that needs none.
 	Invoke(ctx context.Context, operation string, arguments json.RawMessage, credential secret.String) (json.RawMessage, error)
 }
 
