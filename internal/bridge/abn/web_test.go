@@ -225,27 +225,26 @@ func troubles(t testing.TB) map[string]struct {
 		"a page with status 200":                     {abrtest.Page(), abn.ErrUnavailable},
 		"an error that is plain text":                {abrtest.Status(500, "text/plain", "Missing parameter: searchString."), abn.ErrUnavailable},
 		"an answer that is fine but for its status":  {abrtest.Status(503, "application/json", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
-		"status 404":                          {abrtest.Status(404, "text/html", "gone"), abn.ErrUnavailable},
-		"too many requests":                   {abrtest.Status(429, "text/plain", "slow down"), abn.ErrUnavailable},
-		"a redirect":                          {abrtest.Redirect(elsewhere.URL), abn.ErrUnavailable},
-		"silence":                             {abrtest.Hang(), abn.ErrUnavailable},
-		"a body that breaks off":              {abrtest.Cut(ato), abn.ErrUnavailable},
-		"a body that is too large":            {abrtest.Padded(ato, 1<<20), abn.ErrUnavailable},
-		"no HTTP":                             {abrtest.Raw("SSH-2.0-OpenSSH " + canary + "\r\n\r\n"), abn.ErrUnavailable},
-		"a header with the GUID that is none": {abrtest.Raw("HTTP/1.1 200 OK\r\nGUID " + canary + "\r\n\r\n"), abn.ErrUnavailable},
-		"another charset":                     {abrtest.Status(200, "text/plain; charset=iso-8859-1", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
-		"bytes that are not UTF-8":            {abrtest.Answer("callback({\"Message\":\"No record found\xe9\"})"), abn.ErrUnavailable},
-		"a type that no form has":             {abrtest.Status(200, "image/png", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
-		"nothing":                             {abrtest.Answer(""), abn.ErrUnavailable},
-		"the record of another number":        {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "53004085616" })), abn.ErrUnavailable},
-		"a record without a number":           {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "" })), abn.ErrUnavailable},
-		"a record without a status":           {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "" })), abn.ErrUnavailable},
-		"a status that nobody has seen":       {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "Dormant" })), abn.ErrUnavailable},
+		"status 404":                                       {abrtest.Status(404, "text/html", "gone"), abn.ErrUnavailable},
+		"too many requests":                                {abrtest.Status(429, "text/plain", "slow down"), abn.ErrUnavailable},
+		"a redirect":                                       {abrtest.Redirect(elsewhere.URL), abn.ErrUnavailable},
+		"a body that breaks off":                           {abrtest.Cut(ato), abn.ErrUnavailable},
+		"a body that is too large":                         {abrtest.Padded(ato, 1<<20), abn.ErrUnavailable},
+		"no HTTP":                                          {abrtest.Raw("SSH-2.0-OpenSSH " + canary + "\r\n\r\n"), abn.ErrUnavailable},
+		"a header with the GUID that is none":              {abrtest.Raw("HTTP/1.1 200 OK\r\nGUID " + canary + "\r\n\r\n"), abn.ErrUnavailable},
+		"another charset":                                  {abrtest.Status(200, "text/plain; charset=iso-8859-1", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
+		"bytes that are not UTF-8":                         {abrtest.Answer("callback({\"Message\":\"No record found\xe9\"})"), abn.ErrUnavailable},
+		"a type that no form has":                          {abrtest.Status(200, "image/png", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
+		"nothing":                                          {abrtest.Answer(""), abn.ErrUnavailable},
+		"the record of another number":                     {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "53004085616" })), abn.ErrUnavailable},
+		"a record without a number":                        {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "" })), abn.ErrUnavailable},
+		"a record without a status":                        {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "" })), abn.ErrUnavailable},
+		"a status that nobody has seen":                    {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "Dormant" })), abn.ErrUnavailable},
 		"GST as yes or no (a client that compares with Y)": {abrtest.As(with(ato, func(e *abrtest.Entity) { e.GSTFrom = "Y" })), abn.ErrUnavailable},
-		"a day that is none":                     {abrtest.As(with(ato, func(e *abrtest.Entity) { e.StatusFrom = "2001-02-30" })), abn.ErrUnavailable},
-		"a company number of ten digits":         {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ACN = "1234567890" })), abn.ErrUnavailable},
-		"a control character in a name":          {abrtest.Answer(`callback({"Abn":"51824753556","AbnStatus":"Active","EntityName":"A\u0007"})`), abn.ErrUnavailable},
-		"an answer that repeats the whole query": {abrtest.Answer("callback({" + canary + "})"), abn.ErrUnavailable},
+		"a day that is none":                               {abrtest.As(with(ato, func(e *abrtest.Entity) { e.StatusFrom = "2001-02-30" })), abn.ErrUnavailable},
+		"a company number of ten digits":                   {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ACN = "1234567890" })), abn.ErrUnavailable},
+		"a control character in a name":                    {abrtest.Answer(`callback({"Abn":"51824753556","AbnStatus":"Active","EntityName":"A\u0007"})`), abn.ErrUnavailable},
+		"an answer that repeats the whole query":           {abrtest.Answer("callback({" + canary + "})"), abn.ErrUnavailable},
 	}
 }
 
@@ -256,10 +255,7 @@ func TestTroubleIsNeverReadAsAnAnswerAndNeverShowsTheGUID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBothForms(t, func(t *testing.T, form abn.Form) {
-				w := newWorld(t, form, func(c *abn.WebConfig) { c.Timeout = time.Second })
-				if name == "silence" {
-					w = newWorld(t, form, func(c *abn.WebConfig) { c.Timeout = 20 * time.Millisecond })
-				}
+				w := newWorld(t, form)
 				w.register.Enter(ato)
 				w.register.Behave(ato.ABN, c.behaviour)
 				for range 5 {
@@ -281,6 +277,26 @@ func TestTroubleIsNeverReadAsAnAnswerAndNeverShowsTheGUID(t *testing.T) {
 			})
 		})
 	}
+}
+
+// R-BRIDGE-8
+func TestSilenceEndsWithTheTimeout(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(t *testing.T, form abn.Form) {
+		w := newWorld(t, form, func(c *abn.WebConfig) { c.Timeout = 20 * time.Millisecond })
+		w.register.Behave(ato.ABN, abrtest.Hang())
+		for range 5 {
+			r, found, err := w.lookup(t, ato.ABN)
+			wantFailure(t, abn.ErrUnavailable, r, found, err)
+			if !strings.Contains(err.Error(), "took too long") {
+				t.Errorf("got %v", err)
+			}
+			wantNoCanary(t, err, w.log.String())
+		}
+		if !strings.Contains(w.log.String(), "keeps failing") {
+			t.Errorf("the log does not tell: %q", w.log.String())
+		}
+	})
 }
 
 func wantFailure(t testing.TB, want error, r abn.Record, found bool, err error) {
