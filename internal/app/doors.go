@@ -14,6 +14,7 @@ import (
 	"interlock/internal/serve"
 	"interlock/internal/serve/hosts"
 	"interlock/internal/serve/operators"
+	"interlock/internal/serve/sites"
 )
 
 // open mounts the doors and listens: one listener an address.
@@ -84,6 +85,7 @@ func (s *Server) plan() []planned {
 	return []planned{
 		{operatorsDoor, cmp.Or(c.ListenOperators, c.Listen), s.operatorsDoor()},
 		{hostsDoor, cmp.Or(c.ListenHosts, c.Listen), s.hostsDoor()},
+		{sitesDoor, cmp.Or(c.ListenSites, c.Listen), s.sitesDoor()},
 	}
 }
 
@@ -123,5 +125,11 @@ func (s *Server) operatorsDoor() *operators.Door {
 		planner.Model = s.config.Planner.Model
 	}
 	return operators.New(operators.Config{Tasks: s.rooms.tasks, Fleet: s.rooms.fleet, Decisions: s.rooms.decisions, Usage: s.rooms.usage,
-		Access: s.rooms.access, Audit: s.store, Version: s.config.Version, Planner: planner, Now: s.config.Now, Logger: s.log})
+		Access: s.rooms.access, Audit: s.store, Catalog: s.rooms.bridge.catalog, Sites: s.rooms.bridge.sites, Credentials: s.rooms.bridge.credentials,
+		Resolver: s.rooms.bridge.resolver, Gateway: s.rooms.bridge.gateway, PurgeABN: s.rooms.bridge.purgeABN, Version: s.config.Version, Planner: planner, Now: s.config.Now, Logger: s.log})
+}
+
+func (s *Server) sitesDoor() *sites.Door {
+	b := s.rooms.bridge
+	return sites.New(sites.Config{Catalog: b.catalog, Sites: b.sites, Resolver: b.resolver, Gateway: b.gateway, Now: s.config.Now, Logger: s.log})
 }

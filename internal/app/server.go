@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -75,6 +76,7 @@ type rooms struct {
 	decisions *decision.Service
 	usage     *usage.Service
 	access    *access.Service
+	bridge    bridge
 }
 
 // NewServer opens the store, makes the first API token if there is none yet,
@@ -149,7 +151,7 @@ func (s *Server) furnish() (err error) {
 	r.tasks.Observe(r.decisions.TaskChanged)
 	r.usage = usage.New(s.store, c.Now, c.Logger)
 	r.access = access.New(s.store, c.Now, c.Logger)
-	return nil
+	return s.furnishBridge()
 }
 
 // FirstToken is the API token made at the first start with this database, to
@@ -177,6 +179,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 
 	var loops errgroup.Group
 	run := map[string]func(context.Context) error{"fleet": s.rooms.fleet.Run, "tasks": s.rooms.tasks.Run, "decisions": s.rooms.decisions.Run}
+	maps.Copy(run, s.rooms.bridge.loops())
 	for name, loop := range run {
 		loops.Go(func() error {
 			err := loop(working)
@@ -201,8 +204,12 @@ func (s *Server) Close() error {
 			l.Close()
 		}
 	}
-	if s.store != nil {
-		return s.store.Close()
+	var err error
+	if s.rooms.bridge.closeABN != nil {
+		err = s.rooms.bridge.closeABN()
 	}
-	return nil
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	return err
 }
