@@ -31,13 +31,15 @@ func TestMain(m *testing.M) {
 // TestTranscripts runs the program as a person would; testdata holds one file
 // a subject: decided through the server and directly (R-PLAN-4, R-CLOUD-7),
 // the stub (R-PLAN-6), a task's whole life (R-CLOUD-10), its decisions read
-// back (R-CLOUD-8), and who changed what (R-GOV-0).
+// back (R-CLOUD-8), who changed what (R-GOV-0), and the bridge for a tenant and its
+// site, from nothing to a governed call (R-BRIDGE-1, R-BRIDGE-2, R-BRIDGE-5).
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", RequireExplicitExec: true,
 		Setup: isolate,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles, "capture": capture, "certificate": makeCertificate},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "ready": awaitReady, "appears": awaitFile, "limit": limitFiles, "capture": capture, "certificate": makeCertificate,
+			"sitekey": writeSiteKey, "ask": callAsSite},
 	})
 }
 
