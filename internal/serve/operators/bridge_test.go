@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -338,9 +339,10 @@ func TestASiteCallsWithAKeyThatIsRegisteredHere(t *testing.T) {
 	if calls() == nil {
 		t.Error("it calls with a disabled key")
 	}
-	w.must("POST", operators.SitePath("acme", s.ID, "keys"), operators.NewSiteKey{PEM: publicPEM(t), NotBefore: time.Now().Add(time.Hour)}, &k)
+	jwk := fmt.Sprintf(`{"kty":"RSA","e":"AQAB","n":%q,"kid":"2027"}`, base64.RawURLEncoding.EncodeToString(keyPair().N.Bytes()))
+	w.must("POST", operators.SitePath("acme", s.ID, "keys"), operators.NewSiteKey{JWK: []byte(jwk), NotBefore: time.Now().Add(time.Hour)}, &k)
 	w.must("GET", operators.SitePath("acme", s.ID, ""), nil, &after)
-	if len(after.Keys) != 2 || after.Keys[0].State != "disabled" || after.Keys[1].State != "pending" || after.Keys[1].KID != k.KID {
+	if len(after.Keys) != 2 || after.Keys[0].State != "disabled" || after.Keys[1].State != "pending" || after.Keys[1].KID != "2027" || after.Keys[1].SHA256 != after.Keys[0].SHA256 {
 		t.Errorf("got the keys %+v, want a disabled one and one whose time has not come", after.Keys)
 	}
 }
