@@ -2,6 +2,8 @@ package wordpress_test
 
 import (
 	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -211,7 +213,9 @@ func (w *wordpress) serve(address string) {
 	go func() {
 		defer close(read)
 		for lines := bufio.NewScanner(said); lines.Scan(); {
-			fmt.Fprintln(log, lines.Text())
+			if line := lines.Text(); !strings.HasSuffix(line, " Accepted") && !strings.HasSuffix(line, " Closing") {
+				fmt.Fprintln(log, line)
+			}
 		}
 	}()
 	w.t.Cleanup(func() {
@@ -239,4 +243,43 @@ func (w *wordpress) inside(script string, args ...string) string {
 	w.t.Helper()
 	path := filepath.Join("testdata", "inside", script)
 	return run(w.t, phpIn(w.t, w.root, w.url, w.key.path, append([]string{path}, args...)...))
+}
+
+// withKey runs a script within the site as if the constant named that key
+// file; "" names none.
+func (w *wordpress) withKey(path, script string) string {
+	w.t.Helper()
+	return run(w.t, phpIn(w.t, w.root, w.url, path, filepath.Join("testdata", "inside", script)))
+}
+
+func ecKey(t testing.TB) string {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// smallKey is one that is too small to trust.
+func smallKey(t testing.TB) string {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
+}
+
+func publicPEM(t testing.TB, k signingKey) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(&k.private.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
