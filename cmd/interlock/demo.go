@@ -26,11 +26,13 @@ import (
 func (p *program) demoCommand() *cobra.Command {
 	var once bool
 	c := &cobra.Command{
-		Use: "demo", Short: "server, host and a simulated phone in one process: a task runs before your eyes", Args: arguments(),
+		Use: "demo", Short: "server, host, a simulated phone and a site in one process: both kinds of agent before your eyes", Args: arguments(),
 		Long: `Runs everything in one process: a server with a scratch database on a free
 port, a host with a simulated phone, and one task on it, decided through the
 server. Then it shows the decisions out of the log. Without a provider's key a
-script answers instead of a model, and the output says so. Nothing stays.`,
+script answers instead of a model, and the output says so. At last a site sends
+an instruction, which becomes one governed look-up of an Australian Business
+Number, out of a few built-in records. Nothing stays.`,
 	}
 	p.settingFlags(c, demoUses)
 	c.Flags().BoolVar(&once, "once", false, "end when the task has ended, with exit code 1 if it did not succeed")
@@ -50,6 +52,7 @@ type demo struct {
 	*program // prints for people
 	dir      string
 	url      string
+	sites    string // where sites reach the server
 	client   *client
 	token    secret.String
 	plan     app.Planner
@@ -67,6 +70,7 @@ type demoReport struct {
 	Transport string         `json:"transport"`
 	Decisions []demoDecision `json:"decisions"` // read back from the log over the API
 	Usage     llm.Usage      `json:"usage"`
+	Bridge    demoBridge     `json:"bridge"`
 }
 
 type demoDecision struct {
@@ -83,11 +87,11 @@ func (p *program) runDemo(once bool) error {
 	defer os.RemoveAll(dir)
 	d := &demo{program: p.forPeople(), dir: dir, plan: p.demoPlanner(), logger: p.quietLogger()}
 	server, err := app.NewServer(p.ctx, app.ServerConfig{Version: version, Listen: "127.0.0.1:0", Database: filepath.Join(dir, "interlock.db"),
-		Planner: d.plan, Grace: demoGrace, Logger: d.logger})
+		Planner: d.plan, Bridge: app.Bridge{ABN: app.ABN{Source: app.ABNSample}}, Grace: demoGrace, Logger: d.logger})
 	if err != nil {
 		return err
 	}
-	d.url, d.token = server.OperatorsURL(), server.FirstToken()
+	d.url, d.sites, d.token = server.OperatorsURL(), server.SitesURL(), server.FirstToken()
 	if d.client, err = newClient(d.url, "", d.token); err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -189,6 +193,7 @@ func (d *demo) runTask(ctx context.Context) (demoReport, error) {
 	report, err := d.report(ctx, submitted.Task.ID)
 	if err == nil {
 		d.printLog(report)
+		report.Bridge, err = d.askBridge(ctx)
 	}
 	return report, err
 }
@@ -208,7 +213,7 @@ func (d *demo) introduce() {
 	if !d.plan.Cloud() {
 		transport = "direct: the host decides by itself, so the server's log stays empty"
 	}
-	d.printf("%s\n\n", d.paint(strong, "A server, a host and a simulated phone in one process"))
+	d.printf("%s\n\n", d.paint(strong, "A server, a host with a simulated phone, and a site in one process"))
 	d.fields("server", d.url+", with a scratch database that goes at the end", "provider", name, "transport", transport)
 	if d.plan.Enabled && d.plan.Provider == app.Scripted {
 		d.printf("\n%s\n", d.paint(faint, "For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, and AI_PLANNER_MODEL."))
@@ -277,7 +282,7 @@ func (d *demo) invite() {
 	d.printf("\n%s\n\n", d.paint(strong, "It stays up until Ctrl-C. In another terminal:"))
 	d.printf("  export INTERLOCK_SERVER=%s\n  export INTERLOCK_TOKEN=%s\n\n", d.url, d.token.Reveal())
 	for _, line := range []string{
-		`task submit "` + app.DemoGoal + `" --watch`, "task list", "host list", "audit list",
+		`task submit "` + app.DemoGoal + `" --watch`, "task list", "host list", "call list", "audit list",
 	} {
 		d.printf("  %s %s\n", program, line)
 	}

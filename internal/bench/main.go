@@ -1,6 +1,7 @@
 // The bench measures the whole against baselines in the same run, on loopback:
 // decisions through the control plane beside a bare reverse proxy, idle hosts,
-// the way from submit to claim, and what a decision weighs on disk. It prints
+// the way from submit to claim, requests of sites, look-ups in the offline
+// index, and what a decision weighs on disk. It prints
 // a row a figure, with the bar that docs/PERFORMANCE.md sets for it. Rooms
 // measure themselves with Go benchmarks; "make bench" runs both.
 //
@@ -24,12 +25,13 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
-var sections = []section{{"decide", decides}, {"claim", claims}, {"polls", polls}, {"disk", disk}}
+var sections = []section{{"decide", decides}, {"claim", claims}, {"polls", polls}, {"sites", sites}, {"abn", lookups}, {"disk", disk}}
 
 // bench is one run.
 type bench struct {
 	load    time.Duration // of each load
 	idle    int           // hosts in the idle section
+	records int           // in the offline index of ABNs
 	profile string        // path of the CPU profile; "": none
 }
 
@@ -52,9 +54,9 @@ func main() {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	b := &bench{load: 10 * time.Second, idle: 10_000, profile: *profile}
+	b := &bench{load: 10 * time.Second, idle: 10_000, records: 1_000_000, profile: *profile}
 	if *short {
-		b.load, b.idle = time.Second, 500
+		b.load, b.idle, b.records = time.Second, 500, 20_000
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

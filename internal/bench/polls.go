@@ -56,38 +56,54 @@ func writeProfiles(prefix string) {
 	}
 }
 
+// child is a server in a process of its own.
+type child struct {
+	pid  int
+	stop func() // waits until it has ended
+}
+
+// startChild starts one; with a profile, it writes what it holds beside that
+// file when it stops.
+func startChild(ctx context.Context, profile string) (*world, child, error) {
+	args := []string{childServer}
+	if profile != "" {
+		args = append(args, profile)
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, child{}, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, child{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, child{}, err
+	}
+	stop := sync.OnceFunc(func() { in.Close(); cmd.Wait() })
+	var at struct{ URL, Token string }
+	if err := json.NewDecoder(out).Decode(&at); err != nil {
+		stop()
+		return nil, child{}, err
+	}
+	return &world{url: at.URL, token: at.Token}, child{cmd.Process.Pid, stop}, nil
+}
+
 // polls measures the memory of a server in a process of its own while many
 // hosts wait for work.
 func polls(ctx context.Context, b *bench) error {
-	args := []string{childServer}
-	if b.profile != "" {
-		args = append(args, b.profile)
-	}
-	child := exec.CommandContext(ctx, os.Args[0], args...)
-	child.Stderr = os.Stderr
-	in, err := child.StdinPipe()
+	w, child, err := startChild(ctx, b.profile)
 	if err != nil {
 		return err
 	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	defer child.Wait()
-	defer in.Close()
-	var at struct{ URL, Token string }
-	if err := json.NewDecoder(out).Decode(&at); err != nil {
-		return err
-	}
-	w := &world{url: at.URL, token: at.Token}
+	defer child.stop()
 	hosts, err := enrollMany(ctx, w, b.idle)
 	if err != nil {
 		return err
 	}
-	enrolled := residentMB(child.Process.Pid)
+	enrolled := residentMB(child.pid)
 	ctx, stop := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	var failed, deferred atomic.Int64
@@ -119,14 +135,13 @@ func polls(ctx context.Context, b *bench) error {
 	case <-time.After(rest):
 	case <-ctx.Done():
 	}
-	resident := residentMB(child.Process.Pid)
+	resident := residentMB(child.pid)
 	failures := fmt.Sprintf("%d (%d were told to come back)", failed.Load(), deferred.Load())
 	if first := firstFailure.Load(); first != nil {
 		failures += fmt.Sprintf(", first: %v", *first)
 	}
 	none := failed.Load() == 0
-	in.Close() // the child writes its profiles while the polls are held
-	child.Wait()
+	child.stop() // it writes its profiles while the polls are held
 	stop()
 	waiting.Wait()
 	row(fmt.Sprintf("%d idle polls: resident memory of the server", b.idle), fmt.Sprintf("%d MB (%d MB after enrolling, before polling)", resident, enrolled), "at most 200 MB", resident <= 200)

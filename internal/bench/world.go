@@ -39,8 +39,9 @@ func startWorld(ctx context.Context, upstream string) (*world, error) {
 	}
 	w := &world{database: filepath.Join(dir, "interlock.db")}
 	s, err := app.NewServer(ctx, app.ServerConfig{Version: "bench", Listen: "127.0.0.1:0", Database: w.database, Planner: plan,
-		Caps:  usage.Caps{DecisionsPerAttempt: 10_000_000, ConcurrentPerHost: 64},
-		Tasks: task.Config{Lease: time.Hour}})
+		Bridge: app.Bridge{ABN: app.ABN{Source: app.ABNSample}},
+		Caps:   usage.Caps{DecisionsPerAttempt: 10_000_000, ConcurrentPerHost: 64},
+		Tasks:  task.Config{Lease: time.Hour}})
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, err
@@ -81,6 +82,9 @@ func (w *world) operate(ctx context.Context, method, path string, body, reply an
 	}
 	if resp.StatusCode >= 300 {
 		return fmt.Errorf("%s %s: %s", method, path, answer)
+	}
+	if reply == nil {
+		return nil
 	}
 	return json.Unmarshal(answer, reply)
 }
