@@ -27,12 +27,12 @@ demo: build ## everything in one process; ARGS=--once ends by itself
 	@./bin/interlock demo $(ARGS)
 
 .PHONY: test
-test: setup fresh format vet race cross ## the whole proof (installs what it needs)
+test: setup fresh format vet race fuzz cross ## the whole proof (installs what it needs)
 
 .PHONY: test-quick
-test-quick: fresh format vet ## without a C compiler, Node or cross-builds
-	@.ci/gotest $$(go list ./... | grep -vE '/test/peers|/internal/e2e$$')
-	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), the cross-builds; 'make test' has them"
+test-quick: fresh format vet ## without a C compiler, Node, PHP, Chromium or cross-builds
+	@.ci/gotest $$(go list ./... | grep -vE '/test/|/internal/e2e$$')
+	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), test/wordpress (needs PHP and Chromium), fuzzing, the cross-builds; 'make test' has them"
 
 .PHONY: test-long
 test-long: test ## the same at full size: hours
@@ -64,8 +64,21 @@ vet:
 peers:
 	@.ci/peers
 
+.PHONY: wordpress
+wordpress:
+	@.ci/wordpress
+
+.PHONY: plugin
+plugin: ## the WordPress plugin, dist/interlock-bridge.zip
+	@.ci/plugin && echo dist/interlock-bridge.zip
+
+# The scanner reads what strangers write, so a minute of new inputs each time.
+.PHONY: fuzz
+fuzz:
+	@.ci/fuzz ./internal/bridge/selector FuzzScan 1m
+
 .PHONY: race
-race: peers
+race: peers wordpress
 	@PATH="$(CURDIR)/test/peers/node_modules/.bin:$$PATH" .ci/gotest $(RACE) ./...
 
 # Unoptimised, because it takes two thirds of the time and proves the same:
