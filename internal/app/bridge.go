@@ -159,7 +159,7 @@ func (s *Server) selector() (selector.ToolSelector, error) {
 	if err != nil {
 		return nil, err
 	}
-	model := selector.NewModel(s.store, caller, selector.ModelConfig{PerDay: c.CallsPerDay, Now: s.config.Now, Logger: s.log})
+	model := selector.NewModel(s.store, caller, selector.ModelConfig{Provider: cmp.Or(c.Provider, OpenAI), PerDay: c.CallsPerDay, Now: s.config.Now, Logger: s.log})
 	return selector.InOrder(first, model), nil
 }
 

@@ -334,6 +334,11 @@ func TestAModelCannotInventACall(t *testing.T) {
 	}
 	var report operators.UsageReport
 	w.must(http.MethodGet, operators.PathUsage+"?tenant=acme&group=model", nil, &report)
+	var log operators.ResolutionPage
+	w.must(http.MethodGet, operators.TenantPath("acme", "resolutions")+"?limit=1", nil, &log)
+	if len(log.Resolutions) != 1 || log.Resolutions[0].Selector != app.OpenAI {
+		t.Errorf("the last to speak: %+v", log.Resolutions)
+	}
 	if len(report.Rows) != 1 || report.Rows[0].Calls != 2 || report.Rows[0].Input.Total != 200 || report.Rows[0].Model != "m-2" {
 		t.Errorf("usage: %+v", report.Rows)
 	}
