@@ -7,10 +7,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -130,6 +133,19 @@ func connectedTo(t testing.TB, p *plane) (*wordpress, *person) {
 	return w, admin
 }
 
+// siteOf is a site after the set-up that no server serves.
+func siteOf(t testing.TB, p *plane) *wordpress {
+	t.Helper()
+	w := newSite(t)
+	p.trust(w.inside("public_key.php"))
+	settings, err := json.Marshal(p.settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.inside("settle.php", string(settings))
+	return w
+}
+
 // R-BRIDGE-9: sent often at once, a form is one call.
 func TestAFormThatIsSentOftenIsOneCall(t *testing.T) {
 	t.Parallel()
@@ -193,6 +209,25 @@ func TestRefusalsOfTheGatewayAreSaidClearly(t *testing.T) {
 	admin.settle(map[string]string{"audience": "somebody-else"})
 	says("a token for somebody else", asked, "does not accept this site&#039;s signature")
 	checkSecrets(t, w, p.wire)
+}
+
+// R-BRIDGE-9: the way from an instruction to an answer under whichever PHP the
+// tests are given, without a server: it installs, activates and asks.
+func TestTheSiteAsksWithoutABrowser(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t, app.ABN{Source: app.ABNSample}, 100)
+	w := siteOf(t, p)
+	said := w.inside("ask.php", asked)
+	var got struct {
+		Status string
+		Answer struct{ Status, ABN, Source string }
+	}
+	if err := json.Unmarshal([]byte(said), &got); err != nil || got.Status != "answered" || got.Answer.Status != "found" || got.Answer.ABN != "51824753556" || got.Answer.Source != "sample" {
+		t.Errorf("the site got %s (%v)", said, err)
+	}
+	if sent := tokens(p.wire); len(sent) != 2 {
+		t.Errorf("the gateway got the tokens %q", sent)
+	}
 }
 
 // R-BRIDGE-9
@@ -298,6 +333,57 @@ func TestBeforeTheSetUpThePageSaysWhatIsMissing(t *testing.T) {
 	got := admin.ask(asked).result()
 	if !strings.Contains(got, "Missing: Gateway URL, Site id, Tenant id.") {
 		t.Errorf("the result is %s", got)
+	}
+}
+
+var kept = regexp.MustCompile(`_transient_timeout_interlock_bridge_result_\d+ = (\d+)`)
+
+// R-BRIDGE-9: a result is for the person who asked, for a minute.
+func TestAResultIsKeptForOnePersonAndAMinute(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	admin, second := w.signedIn("admin"), w.signedIn("second")
+	if got := admin.ask("what only one person asked").result(); !strings.Contains(got, "what only one person asked") {
+		t.Fatalf("the result is %q", got)
+	}
+	if got := second.get(askPage); got.result() != "" || strings.Contains(got.Body, "what only one person asked") {
+		t.Errorf("another administrator sees %q", got.result())
+	}
+	stored := w.inside("stored.php")
+	all := kept.FindAllStringSubmatch(stored, -1)
+	if len(all) != 1 {
+		t.Fatalf("stored is\n%s", stored)
+	}
+	until, err := strconv.ParseInt(all[0][1], 10, 64)
+	if left := time.Until(time.Unix(until, 0)); err != nil || left > time.Minute {
+		t.Errorf("it is kept for another %v (%v)", left, err)
+	}
+}
+
+// R-BRIDGE-9: what the plugin adds to the rest of the site: a text for the
+// privacy policy, a link in the list of plugins, and nothing for anybody else.
+func TestTheRestOfTheSiteIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	admin := w.signedIn("admin")
+	if got := admin.get("/wp-admin/options-privacy.php?tab=policyguide"); !strings.Contains(got.Body, "Nothing about visitors is collected or sent.") {
+		t.Error("the guide to the privacy policy lacks the plugin's text")
+	}
+	if got := admin.get("/wp-admin/plugins.php"); !strings.Contains(got.Body, `/options-general.php?page=interlock-bridge-settings">Settings</a>`) {
+		t.Error("the list of plugins has no link to the settings")
+	}
+	for _, path := range []string{"/wp-admin/index.php", "/wp-login.php", "/?rest_route=/"} {
+		if got := w.visitor().get(path); strings.Contains(strings.ToLower(got.Body), "interlock-bridge") {
+			t.Errorf("%s shows the plugin", path)
+		}
+	}
+	if got := admin.get("/wp-admin/index.php"); got.Status != http.StatusOK || strings.Contains(got.Body, "/assets/interlock-bridge") {
+		t.Errorf("the dashboard (%d) loads the plugin's files", got.Status)
+	}
+	for _, file := range []string{"includes/client.php", "includes/form.php", "uninstall.php", "interlock-bridge.php"} {
+		if got := w.visitor().get("/wp-content/plugins/interlock-bridge/" + file); got.Body != "" {
+			t.Errorf("%s called by itself says %q", file, got.Body)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -204,6 +206,24 @@ func TestAGatewayThatIsDownIsSaidClearly(t *testing.T) {
 	admin.settle(connected("http://" + freeAddress(t)))
 	if got := admin.ask(asked).result(); !strings.Contains(got, "The gateway could not be reached") {
 		t.Errorf("the result says %q", got)
+	}
+}
+
+// R-BRIDGE-9: a gateway that cannot prove who it is gets no token.
+func TestAGatewayWithoutATrustedCertificateGetsNothing(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshakes that are broken off
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	admin := newWordPress(t).signedIn("admin")
+	admin.settle(connected(server.URL))
+	if got := admin.ask("Check whether ABN 51824753556 is registered.").result(); !strings.Contains(got, "The gateway could not be reached") || !strings.Contains(strings.ToLower(got), "certificate") {
+		t.Errorf("the result says %q", got)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("it was sent %d requests", n)
 	}
 }
 

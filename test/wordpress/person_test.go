@@ -55,7 +55,8 @@ func (w *wordpress) visitor() *person {
 // passwords of the accounts that testdata/site/install.php makes.
 func passwordOf(name string) string { return name + " password of the tests" }
 
-// signedIn is the person of that account, "admin" or "editor".
+// signedIn is the person of that account: "admin" or "second", who
+// are administrators, or "editor".
 func (w *wordpress) signedIn(name string) *person {
 	w.t.Helper()
 	p := w.visitor()

@@ -22,13 +22,13 @@ import (
 	"interlock/internal/waittest"
 )
 
-// wordpress is one running WordPress with the plugin active, for one test.
+// wordpress is one WordPress with the plugin active, for one test.
 type wordpress struct {
 	t    testing.TB
 	url  string // as browsers reach it: over the wire
 	root string // the web root
 	key  signingKey
-	wire *wire // between browsers and the site
+	wire *wire // between browsers and the site; nil: it is not served
 }
 
 // signingKey is a site's key in its file.
@@ -79,7 +79,7 @@ func install(t testing.TB) string {
 			t.Fatal(err)
 		}
 		furnish(t, root)
-		version := run(t, phpIn(t, root, "http://127.0.0.1:1", "", filepath.Join("testdata", "site", "install.php")))
+		version := run(t, phpIn(t, root, unserved, "", filepath.Join("testdata", "site", "install.php")))
 		t.Logf("WordPress %s of %s", strings.TrimSpace(version), *suite)
 		installed.root = root
 	})
@@ -152,16 +152,27 @@ func phpIn(t testing.TB, root, url, keyFile string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// newWordPress starts a site of its own for the test, with a key of its own.
+// newSite makes a site of its own for the test, with a key of its own, that no
+// server serves: scripts can run inside it.
+func newSite(t testing.TB) *wordpress {
+	t.Helper()
+	w := &wordpress{t: t, url: unserved, root: t.TempDir(), key: newKey(t)}
+	copyInstalled(t, install(t), w.root)
+	t.Cleanup(w.checkLog)
+	return w
+}
+
+// unserved is the address of a site that nobody can reach.
+const unserved = "http://127.0.0.1:1"
+
+// newWordPress makes a site and serves it.
 func newWordPress(t testing.TB) *wordpress {
 	t.Helper()
-	w := &wordpress{t: t, root: t.TempDir(), key: newKey(t)}
-	copyInstalled(t, install(t), w.root)
+	w := newSite(t)
 	address := freeAddress(t)
 	w.wire = newWire(t, "http://"+address)
 	w.url = w.wire.URL
 	w.serve(address)
-	t.Cleanup(w.checkLog)
 	return w
 }
 

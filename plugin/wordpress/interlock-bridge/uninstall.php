@@ -10,6 +10,10 @@ defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 delete_option( 'interlock_bridge_settings' );
 
 // Results live for a minute, one for each administrator.
-foreach ( get_users( array( 'fields' => 'ID' ) ) as $interlock_bridge_user_id ) {
+$interlock_bridge_administrators = array(
+	'capability' => 'manage_options',
+	'fields'     => 'ID',
+);
+foreach ( get_users( $interlock_bridge_administrators ) as $interlock_bridge_user_id ) {
 	delete_transient( 'interlock_bridge_result_' . (int) $interlock_bridge_user_id );
 }

@@ -79,8 +79,19 @@ function interlock_bridge_show_public_key( array $key ): void {
 	$jwk = interlock_bridge_jwk( $key['modulus'], $key['exponent'] );
 	/* translators: %d: number of bits. */
 	echo '<p><span class="interlock-bridge-badge is-good">' . esc_html__( 'Ready', 'interlock-bridge' ) . '</span> ' . esc_html( sprintf( __( 'RSA, %d bits. Only this server holds the private key.', 'interlock-bridge' ), $key['bits'] ) ) . '</p>';
-	echo '<p>' . esc_html__( 'Save this public key to a file and register it at the gateway with "interlock site key add":', 'interlock-bridge' ) . '</p>';
+	echo '<p>' . esc_html__( 'Save this public key to a file, site.jwk, and have the operator of the gateway register it:', 'interlock-bridge' ) . '</p>';
+	echo '<pre><code>' . esc_html( interlock_bridge_registration_line( interlock_bridge_settings() ) ) . '</code></pre>';
 	echo '<p><label for="interlock-bridge-jwk">' . esc_html__( 'Public key (JWK)', 'interlock-bridge' ) . '</label>';
 	echo '<textarea id="interlock-bridge-jwk" class="code" rows="5" readonly>' . esc_textarea( $jwk ) . '</textarea></p>';
 	echo '<p>' . esc_html__( 'Thumbprint (RFC 7638), which is its name at the gateway:', 'interlock-bridge' ) . ' <code id="interlock-bridge-thumbprint">' . esc_html( interlock_bridge_thumbprint( $jwk ) ) . '</code></p>';
+}
+
+/**
+ * The gateway's command that registers the key.
+ *
+ * @param array<string, string> $settings As interlock_bridge_settings() returns them.
+ */
+function interlock_bridge_registration_line( array $settings ): string {
+	$line = 'interlock site key add ' . ( $settings['site_id'] ? $settings['site_id'] : 'SITE_ID' ) . ' site.jwk --tenant ' . ( $settings['tenant_id'] ? $settings['tenant_id'] : 'TENANT_ID' );
+	return '' === $settings['kid'] ? $line : $line . ' --kid ' . escapeshellarg( $settings['kid'] );
 }

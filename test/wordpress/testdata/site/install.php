@@ -19,17 +19,19 @@ require_once ABSPATH . 'wp-admin/includes/upgrade.php';
 require_once ABSPATH . 'wp-admin/includes/plugin.php';
 
 wp_install( 'Interlock test site', 'admin', 'admin@example.org', true, '', 'admin password of the tests' );
-$interlock_test_editor = wp_insert_user(
-	array(
-		'user_login' => 'editor',
-		'user_pass'  => 'editor password of the tests',
-		'user_email' => 'editor@example.org',
-		'role'       => 'editor',
-	)
-);
-if ( is_wp_error( $interlock_test_editor ) ) {
-	fwrite( STDERR, $interlock_test_editor->get_error_message() . "\n" );
-	exit( 1 );
+foreach ( array( 'editor' => 'editor', 'second' => 'administrator' ) as $interlock_test_name => $interlock_test_role ) {
+	$interlock_test_user = wp_insert_user(
+		array(
+			'user_login' => $interlock_test_name,
+			'user_pass'  => $interlock_test_name . ' password of the tests',
+			'user_email' => $interlock_test_name . '@example.org',
+			'role'       => $interlock_test_role,
+		)
+	);
+	if ( is_wp_error( $interlock_test_user ) ) {
+		fwrite( STDERR, $interlock_test_user->get_error_message() . "\n" );
+		exit( 1 );
+	}
 }
 $interlock_test_plugin = activate_plugin( 'interlock-bridge/interlock-bridge.php' );
 if ( is_wp_error( $interlock_test_plugin ) ) {

@@ -7,6 +7,7 @@
 remove_action( 'admin_init', '_maybe_update_core' );
 remove_action( 'admin_init', '_maybe_update_plugins' );
 remove_action( 'admin_init', '_maybe_update_themes' );
+remove_action( 'load-plugins.php', 'wp_update_plugins' );
 add_filter( 'pre_option_show_avatars', '__return_zero' );
 add_action(
 	'wp_dashboard_setup',
