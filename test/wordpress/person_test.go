@@ -98,6 +98,26 @@ func (p *person) try(method, path string, form url.Values) (page, error) {
 	return page{Status: resp.StatusCode, Location: resp.Header.Get("Location"), Body: string(b)}, err
 }
 
+// session is the value of the cookie that says who is signed in.
+func (p *person) session() string {
+	p.t.Helper()
+	at, err := url.Parse(p.site.url + "/wp-admin/")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, c := range p.client.Jar.Cookies(at) {
+		if strings.HasPrefix(c.Name, "wordpress_logged_in_") {
+			value, err := url.QueryUnescape(c.Value)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return value
+		}
+	}
+	p.t.Fatal("nobody is signed in")
+	return ""
+}
+
 var (
 	formTag  = regexp.MustCompile(`(?s)<form[^>]*action="([^"]*)".*?</form>`)
 	inputTag = regexp.MustCompile(`<input[^>]*>`)

@@ -38,6 +38,7 @@ func TestOnlyAnAdministratorsOwnFormIsTaken(t *testing.T) {
 			f.Set("_wpnonce", admin.get(settingsPage).form(t, "/options.php").Get("_wpnonce"))
 		}), 403},
 		{"an editor with an administrator's nonce", editor, http.MethodPost, good, 403},
+		{"an editor with a nonce of their own", editor, http.MethodPost, changed(func(f url.Values) { f.Set("_wpnonce", w.inside("nonce.php", editor.session())) }), 403},
 		{"a visitor with an administrator's nonce", visitor, http.MethodPost, good, 400},
 		{"an administrator by GET", admin, http.MethodGet, nil, 405},
 	} {
@@ -60,6 +61,12 @@ func TestOnlyAnAdministratorsOwnFormIsTaken(t *testing.T) {
 	if n := len(gateway.exchanges("")); n != 0 {
 		t.Fatalf("the gateway was asked %d times by forms that were refused", n)
 	}
+	// Nonces made so are good: an administrator's is taken.
+	made := changed(func(f url.Values) { f.Set("_wpnonce", w.inside("nonce.php", admin.session())) })
+	if got := admin.post(formHandler, made); got.Status != http.StatusSeeOther {
+		t.Errorf("an administrator with a nonce of their own: answered %d, so an editor's refusal proves nothing", got.Status)
+	}
+	gateway.forget()
 	// The same form as its owner sends it is taken, so it was none of its fields.
 	if got := admin.post(formHandler, good); got.Status != http.StatusSeeOther || len(gateway.exchanges("")) == 0 {
 		t.Errorf("the form itself: answered %d, and the gateway was asked %d times", got.Status, len(gateway.exchanges("")))

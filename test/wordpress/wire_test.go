@@ -17,6 +17,47 @@ type wire struct {
 
 	mu     sync.Mutex
 	passed []exchange // guarded by mu
+
+	meeting meeting
+}
+
+// meeting holds requests of one path back until so many have come. Later ones
+// pass.
+type meeting struct {
+	path string // "": none is held back
+	want int
+	here int           // guarded by the wire's mu
+	all  chan struct{} // closed when all are here
+}
+
+// meet holds the next n requests of the path back until they are all there, so
+// that they are under way at the same time. Call it once, while nothing passes.
+func (w *wire) meet(path string, n int) {
+	w.meeting = meeting{path: path, want: n, all: make(chan struct{})}
+}
+
+// waiting is how many requests have come to the meeting.
+func (w *wire) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.meeting.here
+}
+
+// attend takes part in the meeting if r is held back for it.
+func (w *wire) attend(r *http.Request) {
+	if r.URL.Path != w.meeting.path {
+		return
+	}
+	w.mu.Lock()
+	w.meeting.here++
+	if w.meeting.here == w.meeting.want {
+		close(w.meeting.all)
+	}
+	w.mu.Unlock()
+	select {
+	case <-w.meeting.all:
+	case <-r.Context().Done():
+	}
 }
 
 // exchange is one request and its answer.
@@ -50,6 +91,7 @@ func (w *wire) pass(rw http.ResponseWriter, r *http.Request, transport http.Roun
 		return err
 	}
 	e := exchange{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	w.attend(r)
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, target+e.Path, bytes.NewReader(body))
 	if err != nil {
 		return err
