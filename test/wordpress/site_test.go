@@ -67,7 +67,8 @@ func (k signingKey) lines() []string {
 // to: the plugin out of its zip, and the database after the installation.
 var installed struct {
 	once sync.Once
-	root string // "": it could not be made
+	root string
+	done bool
 }
 
 // install installs WordPress once for all tests and returns its web root.
@@ -78,12 +79,13 @@ func install(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		installed.root = root
 		furnish(t, root)
 		version := run(t, phpIn(t, root, unserved, "", filepath.Join("testdata", "site", "install.php")))
 		t.Logf("WordPress %s of %s", strings.TrimSpace(version), *suite)
-		installed.root = root
+		installed.done = true
 	})
-	if installed.root == "" {
+	if !installed.done {
 		t.Fatal("WordPress could not be installed: another test says why")
 	}
 	return installed.root
