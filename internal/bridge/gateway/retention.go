@@ -3,9 +3,10 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
-	"interlock/internal/sleep"
+	"interlock/internal/retention"
 )
 
 // Times of Run. A call ends, with all its waits for the store, well within
@@ -14,28 +15,25 @@ import (
 const (
 	interruptEvery = 10 * time.Second
 	interruptGrace = 30 * time.Second
-	sweepStep      = 500 // records in one transaction: small, so that calls go on meanwhile
-	sweepYield     = 10 * time.Millisecond
 )
 
 // Run closes what crashes left open, forgets replies and prunes records, at
 // once and then again and again until ctx ends. Then it refuses new calls,
 // waits for those under way and returns nil. No failure of the store ends it.
 func (s *Service) Run(ctx context.Context) error {
-	interrupt, prune := time.NewTicker(interruptEvery), time.NewTicker(s.cfg.PruneEvery)
-	defer interrupt.Stop()
-	defer prune.Stop()
-	s.interrupt(ctx)
-	owed := s.retain(ctx, false)
+	loop := retention.Loop{What: "calls", Every: s.cfg.PruneEvery, Prune: s.Prune, Reclaim: s.store.Reclaim, Logger: s.cfg.Logger}
+	var pruning sync.WaitGroup
+	pruning.Go(func() { loop.Run(ctx) })
+	defer pruning.Wait()
+	tick := time.NewTicker(interruptEvery)
+	defer tick.Stop()
 	for {
+		s.interrupt(ctx)
 		select {
 		case <-ctx.Done():
 			s.stop()
 			return nil
-		case <-interrupt.C:
-			s.interrupt(ctx)
-		case <-prune.C:
-			owed = s.retain(ctx, owed)
+		case <-tick.C:
 		}
 	}
 }
@@ -49,7 +47,7 @@ func (s *Service) stop() {
 }
 
 func (s *Service) interrupt(ctx context.Context) {
-	n, err := sweep(ctx, s.now().Add(-s.cfg.CallTimeout-interruptGrace), s.store.InterruptCalls)
+	n, err := retention.Sweep(ctx, s.now().Add(-s.cfg.CallTimeout-interruptGrace), s.store.InterruptCalls)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -59,51 +57,18 @@ func (s *Service) interrupt(ctx context.Context) {
 	}
 }
 
-// retain forgets and prunes once. It reports whether space is still to be
-// given back.
-func (s *Service) retain(ctx context.Context, owed bool) bool {
-	n, err := s.Prune(ctx)
-	owed = owed || n > 0
-	if err == nil && owed {
-		err = s.store.Reclaim(ctx)
-		owed = err != nil
-	}
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "calls past their time not pruned; trying again soon", "pruned", n, "error", err)
-	case n > 0:
-		s.cfg.Logger.InfoContext(ctx, "calls pruned", "pruned", n)
-	}
-	return owed
-}
-
 // Prune removes replies older than KeepReplies, then records and meters older
 // than the retention, in small steps. It returns how many of all, also beside
 // an error; the space is given back by Run.
 func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 	now := s.now()
-	forgotten, err := sweep(ctx, now.Add(-s.cfg.KeepReplies), s.store.ForgetReplies)
+	forgotten, err := retention.Sweep(ctx, now.Add(-s.cfg.KeepReplies), s.store.ForgetReplies)
 	if err != nil {
 		return forgotten, fmt.Errorf("forget replies: %w", err)
 	}
-	pruned, err := sweep(ctx, now.Add(-s.cfg.Retention), s.store.PruneCalls)
+	pruned, err := retention.Sweep(ctx, now.Add(-s.cfg.Retention), s.store.PruneCalls)
 	if err != nil {
 		return forgotten + pruned, fmt.Errorf("prune calls: %w", err)
 	}
 	return forgotten + pruned, nil
-}
-
-// sweep repeats a step until it finds nothing left from before at.
-func sweep(ctx context.Context, at time.Time, step func(context.Context, time.Time, int) (int, error)) (total int, err error) {
-	for {
-		n, err := step(ctx, at, sweepStep)
-		total += n
-		if err != nil || n < sweepStep {
-			return total, err
-		}
-		if err := sleep.For(ctx, sweepYield); err != nil {
-			return total, err
-		}
-	}
 }

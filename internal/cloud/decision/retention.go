@@ -19,17 +19,9 @@ const (
 // Run prunes decisions whose time has come until ctx ends, then waits for the
 // decides under way and refuses new ones. No failure of the store ends it.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(s.cfg.PruneEvery)
-	defer tick.Stop()
-	for {
-		s.retain(ctx)
-		select {
-		case <-ctx.Done():
-			s.land()
-			return nil
-		case <-tick.C:
-		}
-	}
+	s.retention.Run(ctx)
+	s.land()
+	return nil
 }
 
 // land waits for every flight: what the provider answers is still recorded.
@@ -40,21 +32,10 @@ func (s *Service) land() {
 	s.landed.Wait()
 }
 
-func (s *Service) retain(ctx context.Context) {
-	n, err := s.Prune(ctx)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		s.counts.pruneFailed()
-		s.cfg.Logger.WarnContext(ctx, "decisions past their time not pruned; trying again soon", "pruned", n, "error", err)
-	case n > 0:
-		s.cfg.Logger.InfoContext(ctx, "decisions pruned", "decisions", n)
-	}
-}
-
 // Prune removes every decision whose task has been terminal for longer than
-// the retention, in small steps, and gives the space back. It returns how
-// many it removed, also beside an error.
+// the retention, in small steps, with the blobs that nobody needs any more. It
+// returns how many decisions that were, also beside an error; the space is
+// given back by Run.
 func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 	before := s.now().Add(-s.cfg.Retention)
 	oldest, err := s.store.NextPrune(ctx)
@@ -62,7 +43,7 @@ func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 		return 0, fmt.Errorf("look for decisions past their time: %w", err)
 	}
 	if oldest.IsZero() || !oldest.Before(before) {
-		return 0, s.reclaim(ctx)
+		return 0, nil
 	}
 	for {
 		p, err := s.store.Prune(ctx, before, pruneTasks)
@@ -70,30 +51,14 @@ func (s *Service) Prune(ctx context.Context) (removed int, err error) {
 			return removed, fmt.Errorf("prune decisions: %w", err)
 		}
 		removed += p.Decisions
-		if p.Decisions+p.Blobs > 0 {
-			s.reclaimOwed.Store(true)
-		}
 		s.counts.prunedRows(p.Decisions)
 		if !p.More {
-			return removed, s.reclaim(ctx)
+			return removed, nil
 		}
 		if err := sleep.For(ctx, pruneYield); err != nil {
 			return removed, err
 		}
 	}
-}
-
-// reclaim gives back the space of what was removed, unless that was done. What
-// fails is owed until it succeeds.
-func (s *Service) reclaim(ctx context.Context) error {
-	if !s.reclaimOwed.Load() {
-		return nil
-	}
-	if err := s.store.Reclaim(ctx); err != nil {
-		return fmt.Errorf("give space back: %w", err)
-	}
-	s.reclaimOwed.Store(false)
-	return nil
 }
 
 // budget remembers whether its warning was given.

@@ -12,6 +12,7 @@ import (
 	"interlock/internal/audit"
 	"interlock/internal/cloud/task"
 	"interlock/internal/llm"
+	"interlock/internal/retention"
 	"interlock/internal/tenant"
 	"interlock/internal/usage"
 )
@@ -64,8 +65,7 @@ type Service struct {
 
 	unrecorded atomic.Int64 // when a decision could last not be recorded, in Unix nanoseconds
 
-	// reclaimOwed: rows were removed whose space was not given back yet.
-	reclaimOwed atomic.Bool
+	retention retention.Loop
 
 	mu       sync.Mutex
 	flights  map[attempt][]*flight // guarded by mu; of each host at most one
@@ -80,9 +80,12 @@ func New(store Store, provider llm.ToolCaller, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},
+	s := &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},
 		gate: newGate(cfg.Caps.Concurrent), memory: newMemory(cfg.Caps.RequestBytes),
-		counts: counters{outcomes: map[string]int64{}}}, nil
+		counts: counters{outcomes: map[string]int64{}}}
+	s.retention.What, s.retention.Every, s.retention.Logger = "decisions", cfg.PruneEvery, cfg.Logger
+	s.retention.Prune, s.retention.Reclaim, s.retention.Failed = s.Prune, store.Reclaim, s.counts.pruneFailed
+	return s, nil
 }
 
 // Retention is how long decisions stay after their task ended.
@@ -119,8 +122,7 @@ func (s *Service) Purge(ctx context.Context, t tenant.ID, by string, id task.ID)
 		return Pruned{}, fmt.Errorf("purge decisions of task %s: %w", id, err)
 	}
 	s.cfg.Logger.InfoContext(ctx, "decisions purged", "task", id, "decisions", p.Decisions, "by", by)
-	s.reclaimOwed.Store(true)
-	if err := s.reclaim(ctx); err != nil {
+	if err := s.retention.GiveBack(ctx); err != nil {
 		// The rows are gone; retention clears what they left.
 		s.cfg.Logger.WarnContext(ctx, "space of purged decisions not given back yet", "error", err)
 		s.counts.pruneFailed()
