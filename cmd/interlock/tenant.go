@@ -58,7 +58,7 @@ type rules struct {
 
 func (r *rules) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&r.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
+	f.StringVar(&r.maxRisk, "max-risk", "", "low (if left out), medium or high: riskier calls are denied")
 	f.StringSliceVar(&r.tools, "allow-tool", nil, "`APP__OPERATION` that may be called, repeatable; \"\": all that are enabled")
 	f.StringSliceVar(&r.apps, "allow-app", nil, "`APP` that may be called, repeatable; \"\": all that are enabled")
 }
@@ -203,10 +203,7 @@ func (p *program) printTenant(t operators.Tenant) {
 }
 
 func policyWords(r operators.PolicyRules) string {
-	words := []string{"up to high risk"}
-	if r.MaxRisk != "" {
-		words[0] = "up to " + r.MaxRisk + " risk"
-	}
+	words := []string{"up to " + r.MaxRisk + " risk"}
 	if len(r.AllowedTools) > 0 {
 		words = append(words, "only "+strings.Join(r.AllowedTools, ", "))
 	}

@@ -64,8 +64,8 @@ type Operation struct {
 type Tenant struct {
 	ID   tenant.ID
 	Name string
-	// Policy is asked for every proposal and call. Its Revision follows from
-	// its content.
+	// Policy is asked for every proposal and call. Its MaxRisk is low unless it
+	// names another; its Revision follows from its content.
 	Policy policy.Document
 	// KeepInstructions says that resolve records hold the instruction itself.
 	KeepInstructions bool

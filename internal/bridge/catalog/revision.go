@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,11 +19,13 @@ func revised(t Tenant) Tenant {
 	return t
 }
 
-// canonical returns the document with its lists in order and each entry once,
-// and with its revision: the first 12 hexadecimal digits of the SHA-256 of the
+// canonical returns the document with its lists in order and each entry once, a
+// risk ceiling of low unless it names another (harm is not allowed by leaving
+// something out), and with its revision: the first 12 hexadecimal digits of the SHA-256 of the
 // JSON of all the rest. Documents that say the same have the same one.
 func canonical(doc policy.Document) policy.Document {
 	doc.Revision = ""
+	doc.MaxRisk = cmp.Or(doc.MaxRisk, policy.Low)
 	doc.AllowedTools = sorted(doc.AllowedTools)
 	doc.AllowedPackages = sorted(doc.AllowedPackages)
 	text, err := json.Marshal(doc)

@@ -12,6 +12,7 @@ import (
 	"interlock/internal/bridge/gateway"
 	"interlock/internal/bridge/site"
 	"interlock/internal/fault"
+	"interlock/internal/policy"
 	"interlock/internal/secret"
 	"interlock/internal/tenant"
 )
@@ -131,7 +132,7 @@ type play struct {
 }
 
 func (p *play) begin(ctx context.Context) {
-	p.must(p.catalog.CreateTenant(ctx, operator, catalog.NewTenant{ID: p.who.Tenant, Name: "Play", Subscription: &catalog.Subscription{Plan: "basic"}}))
+	p.must(p.catalog.CreateTenant(ctx, operator, catalog.NewTenant{ID: p.who.Tenant, Name: "Play", Policy: policy.Document{MaxRisk: policy.High}, Subscription: &catalog.Subscription{Plan: "basic"}}))
 	p.must(nil, p.catalog.Enable(ctx, p.who.Tenant, operator, "shelf", p.quota))
 	p.must(nil, p.creds.Set(ctx, p.who.Tenant, operator, "shelf", secret.New(password)))
 	p.shelf.mu.Lock()

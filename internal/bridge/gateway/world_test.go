@@ -134,7 +134,7 @@ func newWorld(t testing.TB) *world {
 	w.keys = credential.NewKeyset(w.clock.Now())
 	w.open()
 	w.Service = w.gateway(w.db)
-	w.must(w.catalog.CreateTenant(t.Context(), operator, catalog.NewTenant{ID: acme, Name: "Acme", Subscription: &catalog.Subscription{Plan: "basic"}}))
+	w.must(w.catalog.CreateTenant(t.Context(), operator, catalog.NewTenant{ID: acme, Name: "Acme", Policy: policy.Document{MaxRisk: policy.High}, Subscription: &catalog.Subscription{Plan: "basic"}}))
 	w.quota(1000)
 	w.unlock()
 	return w

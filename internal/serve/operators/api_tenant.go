@@ -23,7 +23,7 @@ type TenantChange struct {
 type PolicyRules struct {
 	Revision        string   `json:"revision,omitzero" readOnly:"true" maxLength:"128" doc:"follows from the rules"`
 	AllowedTools    []string `json:"allowed_tools,omitzero" maxItems:"1000" doc:"as APP__OPERATION; empty: all that are enabled"`
-	MaxRisk         string   `json:"max_risk,omitzero" enum:"low,medium,high" doc:"riskier calls are denied; left out: high"`
+	MaxRisk         string   `json:"max_risk,omitzero" enum:"low,medium,high" doc:"riskier calls are denied; left out: low"`
 	AllowedPackages []string `json:"allowed_packages,omitzero" maxItems:"1000" doc:"apps that may be called; empty: all that are enabled"`
 }
 
