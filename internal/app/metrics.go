@@ -47,13 +47,15 @@ var (
 	logMaxBytes = describe("decision_log_max_bytes", "Size that the log may reach; 0: no limit.")
 	pruned      = describe("decisions_pruned_total", "Decisions that retention removed.")
 	pruneFailed = describe("prune_failures_total", "Rounds of retention that failed.")
+	calls       = describe("site_calls_total", "Calls of sites through the gateway, by verdict.", "verdict")
+	resolutions = describe("resolutions_total", "Instructions of sites, by outcome: resolved, or why not.", "outcome")
 	pruneLag    = describe("prune_lag_seconds", "For how long decisions have been overdue for removal.")
 )
 
 // Describe implements prometheus.Collector.
 func (roomsCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{heldPolls, submitted, changes, claimed, vanished, reaped, reapFailed, decides, inFlight,
-		logRows, logBytes, logMaxBytes, pruned, pruneFailed, pruneLag} {
+		logRows, logBytes, logMaxBytes, pruned, pruneFailed, pruneLag, calls, resolutions} {
 		to <- d
 	}
 }
@@ -63,6 +65,12 @@ func (c roomsCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	collectTasks(to, c.rooms.tasks.Stats())
+	for verdict, n := range c.rooms.bridge.gateway.Outcomes() {
+		counter(to, calls, n, verdict)
+	}
+	for outcome, n := range c.rooms.bridge.resolver.Outcomes() {
+		counter(to, resolutions, n, outcome)
+	}
 	st, err := c.rooms.decisions.Stats(ctx)
 	if err != nil {
 		c.log.WarnContext(ctx, "the decision log's size is not to be had", "error", err)

@@ -101,6 +101,10 @@ func TestASitesInstructionIsAnswered(t *testing.T) {
 	if r := resolutions.Resolutions; len(r) != 1 || r[0].RequestID != proposed.Meta.RequestID || r[0].Selector != "deterministic_v1" || r[0].Instruction != "" {
 		t.Errorf("resolutions: %+v", r)
 	}
+	if status, metrics := w.operator(http.MethodGet, "/metrics", nil, nil); status != 200 ||
+		!strings.Contains(string(metrics), `interlock_site_calls_total{verdict="ok"} 1`) || !strings.Contains(string(metrics), `interlock_resolutions_total{outcome="resolved"} 1`) {
+		t.Errorf("the counters: %d %s", status, metrics)
+	}
 	var verdict operators.AuditVerdict
 	w.must(http.MethodGet, operators.PathAuditVerify+"?tenant=acme", nil, &verdict)
 	if !verdict.Valid || verdict.Entries < 4 {

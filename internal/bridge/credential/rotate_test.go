@@ -35,16 +35,16 @@ func TestARotationSealsEverythingWithTheNewKey(t *testing.T) {
 		w.set(w.Service, acme, app, "acme "+string(app))
 	}
 	w.set(w.Service, tenant.Default, abn, "mine")
-	if n, err := w.Rotate(ctx); n != 0 || err != nil {
+	if n, err := w.Rotate(ctx, operator); n != 0 || err != nil {
 		t.Errorf("with nothing to do: %d, %v", n, err)
 	}
 	primary := w.addKey()
 	s := w.over(w.store)
 	w.wantValue(s, tenant.Default, abn, "mine")
-	if done, err := s.Rotate(ctx); done != n+1 || err != nil {
+	if done, err := s.Rotate(ctx, operator); done != n+1 || err != nil {
 		t.Errorf("rotated %d, %v", done, err)
 	}
-	if again, err := s.Rotate(ctx); again != 0 || err != nil {
+	if again, err := s.Rotate(ctx, operator); again != 0 || err != nil {
 		t.Errorf("again: %d, %v", again, err)
 	}
 	for _, app := range apps(n) {
@@ -64,7 +64,7 @@ func TestARotationSealsEverythingWithTheNewKey(t *testing.T) {
 		t.Errorf("with the keyset before: %v", err)
 	}
 	facts := w.facts(acme, "credential.rotate")
-	if len(facts) != n || facts[0].Actor != audit.System || facts[0].Subject != "app_000" || facts[0].Detail["revision"] != "1" || facts[0].Detail["key"] != primary {
+	if len(facts) != n || facts[0].Actor != operator || facts[0].Subject != "app_000" || facts[0].Detail["revision"] != "1" || facts[0].Detail["key"] != primary {
 		t.Errorf("%d facts, the first %+v", len(facts), facts[0])
 	}
 }
@@ -96,11 +96,11 @@ func TestARotationGoesOnWhereItStopped(t *testing.T) {
 		if tried++; tried > until {
 			stop(stopped)
 		}
-	}}).Rotate(ctx)
+	}}).Rotate(ctx, operator)
 	if done < until || done >= n || !errors.Is(err, stopped) {
 		t.Errorf("stopped after %d: %v", done, err)
 	}
-	rest, err := w.over(w.store).Rotate(t.Context())
+	rest, err := w.over(w.store).Rotate(t.Context(), operator)
 	if done+rest != n || err != nil {
 		t.Errorf("%d and then %d of %d, %v", done, rest, n, err)
 	}
@@ -136,7 +136,7 @@ func TestARotationOverwritesNoNewerCredential(t *testing.T) {
 			}
 		}
 	}})
-	if done, err := rotating.Rotate(ctx); done != 1 || err != nil {
+	if done, err := rotating.Rotate(ctx, operator); done != 1 || err != nil {
 		t.Errorf("rotated %d, %v; want the one that was set under the old key", done, err)
 	}
 	w.wantValue(newer, acme, "app_000", "set under the new key")
@@ -167,13 +167,13 @@ func TestRotationsAndChangesAtTheSameTime(t *testing.T) {
 	}
 	for range 3 {
 		all.Go(func() {
-			if _, err := services[1].Rotate(ctx); err != nil && !errors.Is(err, credential.ErrMoved) {
+			if _, err := services[1].Rotate(ctx, operator); err != nil && !errors.Is(err, credential.ErrMoved) {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if _, err := services[1].Rotate(ctx); err != nil {
+	if _, err := services[1].Rotate(ctx, operator); err != nil {
 		t.Error(err)
 	}
 	for _, app := range apps(4) {
@@ -192,7 +192,7 @@ func TestARotationNamesWhatItCannotOpen(t *testing.T) {
 	w.set(w.Service, acme, list[2], "c")
 	w.addKey()
 	s := w.over(w.store)
-	done, err := s.Rotate(ctx)
+	done, err := s.Rotate(ctx, operator)
 	if done != 2 || !errors.Is(err, credential.ErrUnreadable) || !strings.Contains(err.Error(), string(list[1])) || strings.Contains(err.Error(), string(list[2])) {
 		t.Errorf("rotated %d, %v", done, err)
 	}

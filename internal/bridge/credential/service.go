@@ -196,11 +196,11 @@ func (s *Service) Delete(ctx context.Context, t tenant.ID, by string, app catalo
 // and returns how many it did. It may be interrupted, and run again at any
 // time, also while credentials are set and used: what was changed meanwhile is
 // left as it is, or done in the next round. The error names every credential
-// that can't be opened; the others are done all the same.
-func (s *Service) Rotate(ctx context.Context) (resealed int, err error) {
+// that can't be opened; the others are done all the same. By is the actor.
+func (s *Service) Rotate(ctx context.Context, by string) (resealed int, err error) {
 	var failed []error
 	err = s.each(ctx, "", func(c Sealed) bool {
-		done, err := s.reseal(ctx, c)
+		done, err := s.reseal(ctx, by, c)
 		if done {
 			resealed++
 		}
@@ -223,7 +223,7 @@ func (s *Service) Rotate(ctx context.Context) (resealed int, err error) {
 
 // reseal brings one credential under the primary key, unless it is there or
 // gone. Where it was changed since it was read, the new one is looked at.
-func (s *Service) reseal(ctx context.Context, c Sealed) (done bool, err error) {
+func (s *Service) reseal(ctx context.Context, by string, c Sealed) (done bool, err error) {
 	for range maxTries {
 		if c.KeyID == s.keyset.primary {
 			return false, nil
@@ -236,7 +236,7 @@ func (s *Service) reseal(ctx context.Context, c Sealed) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		err = s.store.ResealCredential(ctx, next, c.KeyID, s.fact(audit.System, "credential.rotate", next))
+		err = s.store.ResealCredential(ctx, next, c.KeyID, s.fact(by, "credential.rotate", next))
 		if !errors.Is(err, ErrMoved) {
 			return err == nil, err
 		}

@@ -197,7 +197,7 @@ func TestASecretIsNowhereInTheOpen(t *testing.T) {
 	w.set(w.Service, acme, abn, canary+"-old")
 	w.set(w.Service, acme, abn, canary)
 	w.addKey()
-	if n, err := w.over(w.store).Rotate(ctx); n != 1 || err != nil {
+	if n, err := w.over(w.store).Rotate(ctx, operator); n != 1 || err != nil {
 		t.Fatalf("rotated %d, %v", n, err)
 	}
 	_, unreadable := w.with(w.store, credential.NewKeyset(w.clock.Now())).Reveal(ctx, acme, abn)

@@ -143,11 +143,16 @@ func (s *Service) enter() bool {
 	return true
 }
 
-// note writes the one line of a call.
+// note counts a call and writes its one line.
 func (s *Service) note(ctx context.Context, c *call, err error) {
 	verdict := OK
 	if err != nil {
 		verdict = fault.Of(err).Code
+	}
+	if c.meta.Replayed && err == nil {
+		s.outcomes.Add("replayed")
+	} else {
+		s.outcomes.Add(verdict)
 	}
 	s.cfg.Logger.InfoContext(ctx, "call", c.ids("verdict", verdict, "replayed", c.meta.Replayed, "duration", c.meta.Duration)...)
 }

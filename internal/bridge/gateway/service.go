@@ -10,6 +10,7 @@ import (
 	"interlock/internal/bridge/catalog"
 	"interlock/internal/bridge/credential"
 	"interlock/internal/fault"
+	"interlock/internal/tally"
 	"interlock/internal/tenant"
 )
 
@@ -59,6 +60,8 @@ type Service struct {
 	credentials *credential.Service // nil: there is no keyset
 	apps        map[catalog.AppID]App
 
+	outcomes tally.Tally
+
 	mu       sync.Mutex
 	flights  map[flightKey]*flight // guarded by mu
 	stopping bool                  // guarded by mu
@@ -86,6 +89,10 @@ func New(store Store, c *catalog.Service, creds *credential.Service, apps []App,
 	}
 	return s, wrong.Refuse("invalid_app", "the apps behind the gateway")
 }
+
+// Outcomes is how many calls there were since the start, by verdict: ok,
+// replayed, or the code of the refusal.
+func (s *Service) Outcomes() map[string]int64 { return s.outcomes.Counts() }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC() }
 

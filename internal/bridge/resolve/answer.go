@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -76,6 +77,7 @@ func (s *Service) Resolve(ctx context.Context, c site.Caller, requestID, instruc
 	if err := s.record(ctx, r); err != nil {
 		return Resolution{}, err
 	}
+	s.outcomes.Add(cmp.Or(string(r.Reason), Resolved))
 	s.cfg.Logger.InfoContext(ctx, "instruction", "request", requestID, "tenant", c.Tenant, "site", c.Site, "resolution", r.ID,
 		"selector", r.Selector, "reason", r.Reason, "app", r.App, "operation", r.Operation, "duration", r.Duration)
 	return j.answer(), nil

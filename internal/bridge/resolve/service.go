@@ -9,6 +9,7 @@ import (
 	"interlock/internal/bridge/catalog"
 	"interlock/internal/bridge/selector"
 	"interlock/internal/fault"
+	"interlock/internal/tally"
 )
 
 // Config has a useful zero value.
@@ -47,6 +48,8 @@ type Service struct {
 	store    Store
 	catalog  *catalog.Service
 	selector selector.ToolSelector
+
+	outcomes tally.Tally
 }
 
 // New returns the service. Fault invalid_settings.
@@ -56,6 +59,10 @@ func New(store Store, c *catalog.Service, sel selector.ToolSelector, cfg Config)
 	}
 	return &Service{cfg: cfg.withDefaults(), store: store, catalog: c, selector: sel}, nil
 }
+
+// Outcomes is how many instructions were answered since the start, by what
+// became of them: resolved, or the reason why not.
+func (s *Service) Outcomes() map[string]int64 { return s.outcomes.Counts() }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC() }
 

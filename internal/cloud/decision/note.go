@@ -3,13 +3,13 @@ package decision
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
 	"interlock/internal/cloud/fleet"
 	"interlock/internal/fault"
 	"interlock/internal/llm"
+	"interlock/internal/tally"
 )
 
 // Outcomes beside the reasons of llm.Unavailable and the codes of faults.
@@ -20,16 +20,11 @@ const (
 
 // counters are since the start of the process.
 type counters struct {
-	mu         sync.Mutex
-	outcomes   map[string]int64 // guarded by mu
-	pruneFails int64            // guarded by mu
-	pruned     int64            // guarded by mu
-}
+	outcomes tally.Tally
 
-func (c *counters) outcome(o string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outcomes[o]++
+	mu         sync.Mutex
+	pruneFails int64 // guarded by mu
+	pruned     int64 // guarded by mu
 }
 
 func (c *counters) pruneFailed() {
@@ -54,7 +49,7 @@ func (s *Service) note(ctx context.Context, f *flight, h fleet.Host, r llm.Reque
 	case f.replay || f.requestID != requestID:
 		outcome = OutcomeReplayed
 	}
-	s.counts.outcome(outcome)
+	s.counts.outcomes.Add(outcome)
 	attrs := []any{"request", requestID, "task", bounded(r.TaskID), "attempt", r.Attempt, "host", h.ID, "tool", d.Call.Tool, "latency", latency}
 	if err != nil {
 		attrs = append(attrs, "error", outcome)
@@ -101,9 +96,9 @@ func (st Stats) Decides() (n int64) {
 
 // Stats reads the counters, and two of the store's.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{MaxBytes: s.cfg.MaxBytes, InFlight: s.inFlight()}
+	st := Stats{Outcomes: s.counts.outcomes.Counts(), MaxBytes: s.cfg.MaxBytes, InFlight: s.inFlight()}
 	s.counts.mu.Lock()
-	st.Outcomes, st.Pruned, st.PruneFailed = maps.Clone(s.counts.outcomes), s.counts.pruned, s.counts.pruneFails
+	st.Pruned, st.PruneFailed = s.counts.pruned, s.counts.pruneFails
 	s.counts.mu.Unlock()
 	var err error
 	if st.Log, err = s.store.Size(ctx); err != nil {

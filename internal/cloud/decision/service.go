@@ -81,8 +81,7 @@ func New(store Store, provider llm.ToolCaller, cfg Config) (*Service, error) {
 	}
 	cfg = cfg.withDefaults()
 	s := &Service{cfg: cfg, store: store, provider: provider, flights: map[attempt][]*flight{},
-		gate: newGate(cfg.Caps.Concurrent), memory: newMemory(cfg.Caps.RequestBytes),
-		counts: counters{outcomes: map[string]int64{}}}
+		gate: newGate(cfg.Caps.Concurrent), memory: newMemory(cfg.Caps.RequestBytes)}
 	s.retention.What, s.retention.Every, s.retention.Logger = "decisions", cfg.PruneEvery, cfg.Logger
 	s.retention.Prune, s.retention.Reclaim, s.retention.Failed = s.Prune, store.Reclaim, s.counts.pruneFailed
 	return s, nil

@@ -83,7 +83,6 @@ func (d *Door) rotateCredentials(ctx context.Context, o operator, _ *struct{}) (
 	if err := d.keeps(); err != nil {
 		return nil, err
 	}
-	d.Logger.InfoContext(ctx, "rotation of credentials asked for", "by", o.by) // the facts of it are the system's
-	n, err := d.Credentials.Rotate(ctx)
+	n, err := d.Credentials.Rotate(ctx, o.by)
 	return answer(RotateReply{n}, err)
 }
