@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"interlock/internal/fault"
+	"interlock/internal/wholefile"
 )
 
 // maxStateFile bounds what is read back of our own files.
@@ -34,31 +35,10 @@ func writeState(path string, v any) error {
 	if err != nil {
 		return errStorage.Because(err)
 	}
-	if err := replaceFile(path, b); err != nil {
+	if err := wholefile.Replace(path, b); err != nil {
 		return errStorage.Because(err)
 	}
 	return nil
-}
-
-func replaceFile(path string, b []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }
 
 // removeState removes the file at path for good; that there is none is fine.
@@ -66,19 +46,7 @@ func removeState(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errStorage.Because(err)
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in dir durable. Windows has no such call.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return wholefile.SyncFolder(filepath.Dir(path))
 }
 
 // readPrivate reads the JSON file at path into v. It refuses a file that

@@ -15,6 +15,7 @@ import (
 
 	"interlock/internal/fault"
 	"interlock/internal/secret"
+	"interlock/internal/wholefile"
 )
 
 // Limits of a keyset file.
@@ -108,11 +109,15 @@ func CreateKeyset(path string, now time.Time) (keyID string, err error) {
 	case err != nil:
 		return "", unwritable(path, err)
 	}
-	if err := k.write(f); err != nil {
+	text, err := k.encode()
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		os.Remove(path)
 		return "", unwritable(path, err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := wholefile.SyncFolder(filepath.Dir(path)); err != nil {
 		return "", unwritable(path, err)
 	}
 	return k.primary, nil
@@ -131,7 +136,11 @@ func AddKey(path string, now time.Time) (keyID string, err error) {
 		return "", fault.New(fault.Exhausted, "keyset_full", "%s has %d keys; remove those that no credential is sealed with any more", path, maxKeys)
 	}
 	k = k.with(newKey(now))
-	if err := k.replace(path); err != nil {
+	text, err := k.encode()
+	if err == nil {
+		err = wholefile.Replace(path, text)
+	}
+	if err != nil {
 		return "", unwritable(path, err)
 	}
 	return k.primary, nil
@@ -141,51 +150,12 @@ func unwritable(path string, cause error) error {
 	return fault.New(fault.Unavailable, "keyset_unwritable", "the keyset file %s can't be written; check its folder, its permissions and the disk", path).Because(cause)
 }
 
-// replace puts k in the place of the file, also where path is a link to it.
-func (k *Keyset) replace(path string) (err error) {
-	path, err = filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".keyset-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if err = k.write(f); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// write writes k durably and closes f.
-func (k *Keyset) write(f *os.File) error {
+// encode returns k as its file holds it.
+func (k *Keyset) encode() ([]byte, error) {
 	out := keysetFile{Primary: k.primary}
 	for _, in := range k.keys {
 		out.Keys = append(out.Keys, keyFile{ID: in.id, Key: []byte(in.value.Reveal()), Created: in.createdAt})
 	}
 	b, err := json.Marshal(out, jsontext.Multiline(true))
-	if err == nil {
-		_, err = f.Write(append(b, '\n'))
-	}
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// syncDir makes the names in dir durable. Windows has no such call.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return append(b, '\n'), err
 }

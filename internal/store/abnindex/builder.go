@@ -12,6 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"interlock/internal/wholefile"
 )
 
 // builder is the file in which an index grows before it takes its place. What
@@ -332,5 +334,5 @@ func (b *builder) takePlace(path, folder string) error {
 	if err := os.Rename(b.path, path); err != nil {
 		return ErrReplace.Because(err)
 	}
-	return syncFolder(folder)
+	return wholefile.SyncFolder(folder)
 }

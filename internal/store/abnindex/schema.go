@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -132,17 +130,4 @@ func checkForm(db *sql.DB) error {
 		return ErrForm
 	}
 	return nil
-}
-
-// syncFolder makes a rename in it durable. Windows syncs no folders.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
