@@ -135,6 +135,40 @@ func TestAPathOrMethodWithoutARouteIsAProblem(t *testing.T) {
 	}
 }
 
+// A redirect would make a client send its credential and body again.
+func TestNothingIsRedirected(t *testing.T) {
+	t.Parallel()
+	reached := make(chan string, 20)
+	server, _ := front(t, nil, func(m *serve.Mux, logger *slog.Logger) {
+		m.HandleFunc("POST /a/b", func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path })
+		m.HandleRest("/own/", func(w http.ResponseWriter, r *http.Request, err error) {
+			http.Error(w, "own "+r.Pattern, http.StatusTeapot)
+		})
+	})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for path, want := range map[string]int{
+		"/a/b": 200, "//a/b": 404, "/a//b": 404, "/a/./b": 404, "/a/x/../b": 404, "/a/b/": 404, "/a/b//": 404, "/../a/b": 404, "/a%2Fb": 404,
+		"/own/x": 418, "/own": 418, "/own/": 418, "/own//x": 418, "//own/x": 418, "/own/../own/x": 418, "/own/../a/b": 404,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.URL.Opaque = "//" + req.URL.Host + path // as it stands
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want || res.Header.Get("Location") != "" {
+			t.Errorf("%s: got %d to %q, want %d", path, res.StatusCode, res.Header.Get("Location"), want)
+		}
+	}
+	if n := len(reached); n != 1 {
+		t.Errorf("the handler was reached %d times, want once", n)
+	}
+}
+
 func TestAPanicFailsItsRequestAlone(t *testing.T) {
 	t.Parallel()
 	server, log := front(t, nil, func(m *serve.Mux, _ *slog.Logger) {

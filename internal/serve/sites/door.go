@@ -73,9 +73,7 @@ func (d *Door) Mount(m *serve.Mux) error {
 	m.HandleFunc("POST "+PathResolve, d.authenticated(call.resolve))
 	m.HandleFunc("POST "+PathCall, d.authenticated(call.invoke))
 	m.HandleQuiet("GET "+PathOpenAPI, document)
-	m.HandleFunc(PathRoot, func(w http.ResponseWriter, r *http.Request) {
-		d.begin(w, r).reply(nil, m.Missing(w, r, PathRoot))
-	})
+	m.HandleRest(PathRoot, func(w http.ResponseWriter, r *http.Request, err error) { d.begin(w, r).reply(nil, err) })
 	return nil
 }
 

@@ -208,6 +208,12 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 		{"GET", "/api/v1/service/say", "method_not_allowed"},
 		{"DELETE", "/api/v1/bridge_platform/agent/resolve", "method_not_allowed"},
 		{"POST", "/api/", "no_such_path"},
+		{"POST", "/api", "no_such_path"},
+		{"POST", "//api/v1/service/say", "no_such_path"},
+		{"POST", "/api/v1//service/say", "no_such_path"},
+		{"POST", "/api/v1/x/../service/say", "no_such_path"},
+		{"POST", "/api/v1/service%2Fsay", "no_such_path"},
+		{"POST", "/api/v1/service/say/", "no_such_path"},
 		{"GET", "/api/v1/a/b/c/d", "no_such_path"},
 		{"POST", "/api/v1/service/say", "invalid_token"},
 	} {
