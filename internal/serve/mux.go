@@ -47,7 +47,8 @@ func (m *Mux) HandleRest(prefix string, answer func(http.ResponseWriter, *http.R
 
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if clean := path.Clean("/" + r.URL.Path); clean != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
+	asked := r.URL.EscapedPath() // what is percent-encoded is part of a name
+	if clean := path.Clean("/" + asked); clean != strings.TrimSuffix(asked, "/") && asked != "/" {
 		m.unclean(w, r, clean)
 		return
 	}

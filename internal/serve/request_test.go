@@ -141,6 +141,7 @@ func TestNothingIsRedirected(t *testing.T) {
 	reached := make(chan string, 20)
 	server, _ := front(t, nil, func(m *serve.Mux, logger *slog.Logger) {
 		m.HandleFunc("POST /a/b", func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path })
+		m.HandleFunc("POST /named/{name}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 		m.HandleRest("/own/", func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, "own "+r.Pattern, http.StatusTeapot)
 		})
@@ -148,6 +149,7 @@ func TestNothingIsRedirected(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for path, want := range map[string]int{
 		"/a/b": 200, "//a/b": 404, "/a//b": 404, "/a/./b": 404, "/a/x/../b": 404, "/a/b/": 404, "/a/b//": 404, "/../a/b": 404, "/a%2Fb": 404,
+		"/named/..%2Fa%2Fb": 202, "/named/%2e%2e": 202, "/named/a%2F%2Fb": 202,
 		"/own/x": 418, "/own": 418, "/own/": 418, "/own//x": 418, "//own/x": 418, "/own/../own/x": 418, "/own/../a/b": 404,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
