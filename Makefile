@@ -31,8 +31,8 @@ test: setup fresh format vet race fuzz cross ## the whole proof (installs what i
 
 .PHONY: test-quick
 test-quick: fresh format vet ## without a C compiler, Node, PHP, Chromium or cross-builds
-	@.ci/gotest $$(go list ./... | grep -vE '/test/|/internal/e2e$$')
-	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), test/wordpress (needs PHP and Chromium), fuzzing, the cross-builds; 'make test' has them"
+	@.ci/gotest $$(go list ./... | grep -vE '/test/|/internal/(e2e|device/webdriver)$$')
+	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), test/wordpress (needs PHP and Chromium), internal/device/webdriver (needs ChromeDriver), fuzzing, the cross-builds; 'make test' has them"
 
 .PHONY: test-long
 test-long: test ## the same at full size: hours

@@ -190,11 +190,19 @@ func (p *program) checkServer() finding {
 }
 
 func checkDevices(devices []app.DeviceConfig) finding {
+	const what = "devices"
 	var names []string
 	for _, d := range devices {
-		names = append(names, d.ID)
+		if err := app.CheckDevice(d.Kind); err != nil {
+			return finding{what, trouble, d.ID + " can't be driven: " + fault.Of(err).Detail, ""}
+		}
+		words := d.ID
+		if d.Kind == app.Sim {
+			words += " (simulated)"
+		}
+		names = append(names, words)
 	}
-	return finding{"devices", fine, strings.Join(names, ", ") + " (simulated; nothing else is needed)", ""}
+	return finding{what, fine, strings.Join(names, ", ") + "; nothing else is needed", ""}
 }
 
 func (p *program) printFindings(found []finding) error {

@@ -157,7 +157,7 @@ func (s *settings) table() []setting {
 		{name: "INTERLOCK_HOST_LABELS", flag: "labels", uses: forHost,
 			doc: "labels of this host, such as room=lab,os=linux", into: to(&s.host.Labels, labels)},
 		{name: "INTERLOCK_DEVICES", flag: "devices", uses: forHost, fallback: "sim",
-			doc: "devices that this host offers, as KIND or KIND:ID, separated by commas; the only kind is sim, a simulated phone", into: to(&s.host.Devices, devices)},
+			doc: "devices that this host offers, as KIND or KIND:ID, separated by commas; the kinds are sim, a simulated phone, and chromium, a browser with the screen of a phone", into: to(&s.host.Devices, devices)},
 		{name: "INTERLOCK_ENROLL_TOKEN", flag: "enroll-token-file", uses: forHost, secret: true,
 			doc: "the one-use token that makes this machine a host", into: to(&s.enrolToken, hidden)},
 		{name: "INTERLOCK_DRAIN_TIME", uses: forHost, fallback: "10m",

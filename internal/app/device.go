@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	"interlock/internal/device"
 	"interlock/internal/device/sim"
+	"interlock/internal/device/webdriver"
 	"interlock/internal/fault"
 )
 
@@ -17,16 +19,33 @@ type DeviceConfig struct {
 	Latency      time.Duration // of a simulated device, so that a person can follow
 }
 
+// The kinds of device by their names in settings.
+const (
+	Sim      = "sim"      // a simulated phone
+	Chromium = "chromium" // a browser with the screen of a phone
+)
+
 // DeviceKinds are the kinds of device that this program drives.
-func DeviceKinds() []string { return []string{"sim"} }
+func DeviceKinds() []string { return []string{Sim, Chromium} }
 
 // OpenDevice returns a driver of the device, which the caller closes. A kind
 // that this program does not know is a fault of kind NotFound.
-func OpenDevice(c DeviceConfig) (device.Driver, error) {
-	if c.Kind != "sim" {
-		return nil, fault.New(fault.NotFound, "device_unknown", "this program drives no device of kind %q; take sim, the simulated phone", c.Kind)
+func OpenDevice(ctx context.Context, c DeviceConfig) (device.Driver, error) {
+	switch c.Kind {
+	case Sim:
+		return sim.New(sim.Options{ID: c.ID, Screenshots: true, ImageEdge: c.ImageMaxEdge, Latency: c.Latency}), nil
+	case Chromium:
+		return webdriver.Open(ctx, webdriver.Options{ID: c.ID, Screenshots: true, ImageEdge: c.ImageMaxEdge})
 	}
-	return sim.New(sim.Options{ID: c.ID, Screenshots: true, ImageEdge: c.ImageMaxEdge, Latency: c.Latency}), nil
+	return nil, fault.New(fault.NotFound, "device_unknown", "this program drives no device of kind %q; take sim, the simulated phone, or chromium, a browser with the screen of a phone", c.Kind)
+}
+
+// CheckDevice says what a kind of device lacks on this machine; nil: nothing.
+func CheckDevice(kind string) error {
+	if kind == Chromium {
+		return webdriver.Programs()
+	}
+	return nil
 }
 
 // DemoGoal is a task that the simulated phone can carry out.

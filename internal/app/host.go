@@ -61,7 +61,7 @@ func (c HostConfig) host() host.Config {
 		d.ImageMaxEdge = c.Planner.ImageMaxEdge
 		config.Devices = append(config.Devices, host.Device{
 			Device: hostapi.Device{ID: d.ID, Kind: d.Kind},
-			Open:   func(context.Context) (device.Driver, error) { return OpenDevice(d) },
+			Open:   func(ctx context.Context) (device.Driver, error) { return OpenDevice(ctx, d) },
 		})
 	}
 	return config

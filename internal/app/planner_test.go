@@ -97,7 +97,7 @@ func TestTheProvidersAddressIsTheVendorsOrTheBaseURLs(t *testing.T) {
 func TestADeviceOfAnUnknownKindIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range app.DeviceKinds() {
-		d, err := app.OpenDevice(app.DeviceConfig{Kind: kind, ID: "one"})
+		d, err := app.OpenDevice(t.Context(), app.DeviceConfig{Kind: kind, ID: "one"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestADeviceOfAnUnknownKindIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := app.OpenDevice(app.DeviceConfig{Kind: "toaster"}); fault.KindOf(err) != fault.NotFound {
+	if _, err := app.OpenDevice(t.Context(), app.DeviceConfig{Kind: "toaster"}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("got %v, want a fault of kind not found", err)
 	}
 }

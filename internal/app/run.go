@@ -28,7 +28,7 @@ func RunTask(ctx context.Context, c RunConfig) (runner.Result, error) {
 		return runner.Result{}, err
 	}
 	c.Device.ImageMaxEdge = c.Planner.ImageMaxEdge
-	driver, err := OpenDevice(c.Device)
+	driver, err := OpenDevice(ctx, c.Device)
 	if err != nil {
 		return runner.Result{}, err
 	}

@@ -237,9 +237,15 @@ func (w *world) claim(h *barehost.Host, n int, idle []string) []hostapi.Assignme
 // simHost runs a real host with one simulated phone until the test ends.
 func (w *world) simHost(url string, plan app.Planner, log io.Writer) (stop func()) {
 	w.t.Helper()
+	return w.hostWith(url, plan, log, app.DeviceConfig{Kind: app.Sim, ID: "sim"})
+}
+
+// hostWith runs a real host with one device until the test ends.
+func (w *world) hostWith(url string, plan app.Planner, log io.Writer, phone app.DeviceConfig) (stop func()) {
+	w.t.Helper()
 	h, err := app.NewHost(w.t.Context(), app.HostConfig{
 		Version: "test", Server: url, StateDir: w.t.TempDir(), Name: "sim-host", Planner: plan,
-		Devices: []app.DeviceConfig{{Kind: "sim", ID: "sim"}},
+		Devices: []app.DeviceConfig{phone},
 		Logger:  slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}, secret.New(w.enrolToken()))
 	if err != nil {
