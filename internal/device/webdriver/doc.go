@@ -4,7 +4,7 @@
 // Open starts a ChromeDriver of its own on loopback and a browser with an empty
 // profile, and Close ends both and removes the profile, so no attempt sees what
 // another left behind. If this process is killed the browser ends by itself on
-// Linux; elsewhere it may stay.
+// Linux, elsewhere it may stay, and the profile stays in the temporary folder.
 //
 // A scene's pixels are CSS pixels of the visible page, whose width and height
 // are the screen's; the screenshot's transform maps the browser's own pixels to
