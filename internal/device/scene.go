@@ -19,6 +19,7 @@ const (
 // Scene is what a phone shows at one moment. Seal makes it.
 type Scene struct {
 	App           string // package in the foreground; "" where the phone does not say
+	Web           bool   // a browser's page: App is its host and port, and an address opens in its place
 	Size          Size   // of the screen as it is turned now, in the pixels of bounds and actions
 	Rotation      int    // 0, 90, 180 or 270 degrees from the natural position
 	KeyboardShown bool

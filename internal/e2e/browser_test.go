@@ -12,7 +12,6 @@ import (
 
 	"interlock/internal/app"
 	"interlock/internal/logtest"
-	"interlock/internal/policy"
 	"interlock/internal/runner"
 	"interlock/internal/serve/operators"
 )
@@ -70,7 +69,7 @@ func TestATaskIsDoneInARealBrowser(t *testing.T) {
 	address, sent := formSite(t)
 	var steps []string
 	result, err := app.RunTask(t.Context(), app.RunConfig{
-		Task:    runner.Task{ID: "local", Attempt: 1, Goal: "Send the form", Policy: policy.Document{}},
+		Task:    runner.Task{ID: "local", Attempt: 1, Goal: "Send the form", AppLock: []string{hostOf(t, address)}},
 		Device:  app.DeviceConfig{Kind: app.Chromium, ID: "chromium-1"},
 		Planner: app.Planner{Enabled: true, Provider: app.Scripted, Script: formScript(t, address)},
 		OnStep:  func(e runner.StepEvent) { steps = append(steps, e.Tool) },
@@ -83,6 +82,29 @@ func TestATaskIsDoneInARealBrowser(t *testing.T) {
 	}
 	if got := <-sent; got.Get("name") != "Ada 🚀 שלום" || len(sent) != 0 {
 		t.Errorf("the site was sent %v, and %d times more", got, len(sent))
+	}
+}
+
+func hostOf(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
+// R-RUN-3: a task that is locked to one site goes to no other.
+func TestATaskIsLockedToASite(t *testing.T) {
+	t.Parallel()
+	address, sent := formSite(t)
+	result, err := app.RunTask(t.Context(), app.RunConfig{
+		Task:    runner.Task{ID: "local", Attempt: 1, Goal: "Send the form", AppLock: []string{"127.0.0.1:1"}},
+		Device:  app.DeviceConfig{Kind: app.Chromium, ID: "chromium-1"},
+		Planner: app.Planner{Enabled: true, Provider: app.Scripted, Script: formScript(t, address)},
+	})
+	if err != nil || result.State != runner.Failed || result.Reason != "policy_denied" || len(sent) != 0 {
+		t.Errorf("ended as %+v, %v; the site was sent %d forms", result, err, len(sent))
 	}
 }
 

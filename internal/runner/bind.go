@@ -231,13 +231,18 @@ func readOpenApp(op *operation, _ *device.Scene) *refusal {
 	return nil
 }
 
-func readOpenURL(op *operation, _ *device.Scene) *refusal {
+// readOpenURL: which app a phone opens an address with can't be told
+// beforehand. A browser opens it itself, in place of the page that it shows.
+func readOpenURL(op *operation, s *device.Scene) *refusal {
 	op.reach, op.app, op.free = policy.ReachAnywhere, "", true
 	u, err := url.Parse(op.args.URL)
 	if err != nil || len(op.args.URL) > maxURLBytes || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
 		return refuse("bad_url", "Only an http or https address without a user name can be opened.")
 	}
 	op.action = device.OpenURL{URL: u.String()}
+	if s.Web {
+		op.reach, op.app = policy.ReachApp, u.Host
+	}
 	return nil
 }
 

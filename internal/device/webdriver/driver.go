@@ -33,6 +33,7 @@ type Browser struct {
 	opts    Options
 	session client
 	version string
+	host    string // of the page that was seen last; set by Observe, and so not by two at once
 
 	closing sync.Once
 	stop    func() // the driver and the browser

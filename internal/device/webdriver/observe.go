@@ -64,6 +64,7 @@ func (b *Browser) Observe(ctx context.Context) (device.Scene, error) {
 	if err != nil {
 		return device.Scene{}, observing(err)
 	}
+	b.host = shown.Host
 	scene := shown.scene()
 	if b.opts.Screenshots {
 		if scene.Screenshot, err = b.screenshot(ctx, scene.Size); err != nil {
@@ -120,7 +121,7 @@ func (b *Browser) look(ctx context.Context) (json.RawMessage, error) {
 }
 
 func (p page) scene() device.Scene {
-	s := device.Scene{App: p.Host, Size: device.Size{W: p.Width, H: p.Height}, Rotation: p.Rotation}
+	s := device.Scene{App: p.Host, Web: true, Size: device.Size{W: p.Width, H: p.Height}, Rotation: p.Rotation}
 	for _, e := range p.Elements {
 		s.Elements = append(s.Elements, device.Element{ID: e.ID, Role: e.Role, Text: e.Text, Label: e.Label,
 			Bounds: device.Rect{X0: e.Bounds[0], Y0: e.Bounds[1], X1: e.Bounds[2], Y1: e.Bounds[3]}, Flags: flags(e.Flags)})
@@ -157,10 +158,10 @@ var (
 	dialogOK     = device.Rect{X0: 216, Y0: 420, X1: 392, Y1: 470}
 )
 
-// dialogScene shows a dialog. It has no picture: the browser gives none while
-// one is open.
+// dialogScene shows a dialog of the page that was seen last: the browser
+// tells neither address nor picture while one is open.
 func (b *Browser) dialogScene(text string) device.Scene {
-	return device.Seal(device.Scene{App: "dialog", Size: device.Size{W: width, H: height}, Elements: []device.Element{
+	return device.Seal(device.Scene{App: b.host, Web: true, Size: device.Size{W: width, H: height}, Elements: []device.Element{
 		{Role: "dialog", Text: text, Bounds: dialogText},
 		{Role: "button", Text: "Cancel", Bounds: dialogCancel, Flags: device.Clickable},
 		{Role: "button", Text: "OK", Bounds: dialogOK, Flags: device.Clickable},
