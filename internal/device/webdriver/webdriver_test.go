@@ -266,6 +266,40 @@ func TestATapLandsInsideItsElement(t *testing.T) {
 	}
 }
 
+// For each of 40 screens: its size, its rotation and the density of its pixels.
+// R-RUN-4
+func TestATapLandsInsideItsElementOnEveryScreen(t *testing.T) {
+	t.Parallel()
+	p := openWith(t, webdriver.Options{Screenshots: true}, "corners.html")
+	for _, size := range []device.Size{{W: 412, H: 915}, {W: 320, H: 568}, {W: 360, H: 640}, {W: 800, H: 1280}, {W: 601, H: 962}} {
+		for _, ratio := range []float64{1, 2.625} {
+			for _, angle := range []int{0, 90, 180, 270} {
+				w, h := size.W, size.H
+				if angle%180 == 90 {
+					w, h = h, w
+				}
+				name := fmt.Sprintf("%dx%d at %v, turned by %d", w, h, ratio, angle)
+				if err := p.Turn(t.Context(), w, h, ratio, angle); err != nil {
+					t.Fatal(err)
+				}
+				s := p.see()
+				if s.Size != (device.Size{W: w, H: h}) || s.Rotation != angle {
+					t.Fatalf("%s: the scene says %v, %d", name, s.Size, s.Rotation)
+				}
+				at := p.the(s, "Last").Bounds.Center()
+				p.do(device.Tap{At: at})
+				if said := fmt.Sprintf("Last %dx%d", w, h); len(find(p.see(), said)) != 1 {
+					t.Fatalf("%s: tapped %v and the page does not say %q", name, at, said)
+				}
+				corner, ok := s.Screenshot.Transform.ToDevice(device.Point{X: s.Screenshot.Transform.Image.W - 1, Y: s.Screenshot.Transform.Image.H - 1})
+				if !ok || corner.X < w-3 || corner.Y < h-3 || !s.Size.Contains(corner) {
+					t.Errorf("%s: the last pixel of the picture is at %v", name, corner)
+				}
+			}
+		}
+	}
+}
+
 // A pixel of the picture is where it says on the screen.
 func TestThePictureMapsToTheScreen(t *testing.T) {
 	t.Parallel()
