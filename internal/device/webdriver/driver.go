@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"interlock/internal/device"
+	"interlock/internal/sleep"
 )
 
 // The phone that the browser plays.
@@ -37,7 +39,7 @@ type Browser struct {
 
 	closing sync.Once
 	stop    func() // the driver and the browser
-	profile string
+	folder  string // of the profile, and what else they write
 }
 
 // Open starts the browser. Its errors are faults: device_missing where a
@@ -48,12 +50,12 @@ func Open(ctx context.Context, o Options) (_ *Browser, err error) {
 		o.ID = "chromium"
 	}
 	b := &Browser{opts: o}
-	if b.profile, err = makeProfile(); err != nil {
+	if b.folder, err = makeFolder(); err != nil {
 		return nil, err
 	}
-	url, stop, err := startDriver(ctx)
+	url, stop, err := startDriver(ctx, b.folder)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(b.profile))
+		return nil, errors.Join(err, os.RemoveAll(b.folder))
 	}
 	b.stop = stop
 	b.session = client{base: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}}
@@ -66,7 +68,7 @@ func Open(ctx context.Context, o Options) (_ *Browser, err error) {
 // begin makes the session.
 func (b *Browser) begin(ctx context.Context) error {
 	args := []string{"--headless=new", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + b.profile}
+		"--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(b.folder, "profile")}
 	if os.Geteuid() == 0 { // its sandbox refuses root
 		args = append(args, "--no-sandbox")
 	}
@@ -112,9 +114,21 @@ func (b *Browser) Close() (err error) {
 		b.session.call(ctx, http.MethodDelete, "", nil, nil) // it is ended all the same
 		b.stop()
 		b.session.http.CloseIdleConnections()
-		if err = os.RemoveAll(b.profile); err != nil {
-			err = fmt.Errorf("remove the browser's profile: %w", err)
-		}
+		err = b.clear(ctx)
 	})
 	return err
+}
+
+// clear removes the browser's folder. What is left of the browser may write to
+// it for a moment more.
+func (b *Browser) clear(ctx context.Context) error {
+	for {
+		err := os.RemoveAll(b.folder)
+		if err == nil {
+			return nil
+		}
+		if sleep.For(ctx, 50*time.Millisecond) != nil {
+			return fmt.Errorf("remove the browser's folder: %w", err)
+		}
+	}
 }

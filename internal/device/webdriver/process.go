@@ -35,14 +35,22 @@ const startTime = 20 * time.Second
 
 var listening = regexp.MustCompile(`started successfully on port ([0-9]+)`)
 
-// startDriver starts ChromeDriver on a free port of loopback. Stop ends it with
+// maxTemporary is how long the path of a temporary folder may be for the
+// browser: it makes sockets below it, whose paths the system limits to 107 bytes.
+const maxTemporary = 48
+
+// startDriver starts ChromeDriver on a free port of loopback. Temporary is where
+// it and the browser put what they need for a while. Stop ends it with
 // everything that it started.
-func startDriver(ctx context.Context) (url string, stop func(), err error) {
+func startDriver(ctx context.Context, temporary string) (url string, stop func(), err error) {
 	if err := Programs(); err != nil {
 		return "", nil, err
 	}
 	cmd := exec.Command(driverProgram, "--port=0", "--allowed-ips=127.0.0.1")
 	own(cmd)
+	if len(temporary) <= maxTemporary {
+		cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", nil, fmt.Errorf("start ChromeDriver: %w", err)
@@ -84,11 +92,11 @@ func startDriver(ctx context.Context) (url string, stop func(), err error) {
 	return "", nil, err
 }
 
-// makeProfile makes an empty profile for one browser.
-func makeProfile() (string, error) {
+// makeFolder makes the folder for all that one browser writes.
+func makeFolder() (string, error) {
 	dir, err := os.MkdirTemp("", "interlock-chromium-*")
 	if err != nil {
-		return "", fmt.Errorf("make a profile for the browser: %w", err)
+		return "", fmt.Errorf("make a folder for the browser: %w", err)
 	}
 	return dir, nil
 }
