@@ -64,7 +64,7 @@ func (p *program) subscriptionSet() *cobra.Command {
 // subscriptionWords says which plan a tenant has and whether it covers now.
 func subscriptionWords(id string, s *operators.Subscription) string {
 	if s == nil {
-		return "none: its calls are refused until: interlock subscription set" + of(id)
+		return "none: its calls are refused until: interlock subscription set --plan NAME" + of(id)
 	}
 	words := s.Plan + " from " + when(s.StartsAt)
 	if !s.EndsAt.IsZero() {
@@ -85,7 +85,7 @@ func (p *program) subscriptionEnd() *cobra.Command {
 		if p.json {
 			return p.done("ended", id)
 		}
-		p.printf("the subscription of %s has ended: every call of its sites is refused until: interlock subscription set%s\n", printable(id), of(id))
+		p.printf("the subscription of %s has ended: every call of its sites is refused until: interlock subscription set --plan NAME%s\n", printable(id), of(id))
 		return nil
 	})
 	tenantFlag(c, &id)
