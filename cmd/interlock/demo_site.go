@@ -143,13 +143,14 @@ func (d *demo) printAnswer(result json.RawMessage) error {
 	if err := json.Unmarshal(result, &r); err != nil {
 		return fmt.Errorf("read the register's answer: %w", err)
 	}
-	verdict := d.paint(strong, "not registered")
+	verdict := "not registered"
 	if r.Registered {
-		verdict = d.paint(strong, "registered")
+		verdict = "registered"
 	}
-	d.fields("answer", fmt.Sprintf("ABN %s is %s: %s, %s since %s, %s %s", printable(r.ABN), verdict, printable(r.Entity.Name), printable(r.Entity.Status), printable(r.Entity.StatusFrom), printable(r.Entity.State), printable(r.Entity.Postcode)))
+	d.fields("answer", "ABN "+printable(r.ABN)+" is "+verdict,
+		"entity", fmt.Sprintf("%s, %s since %s, %s %s", printable(r.Entity.Name), printable(r.Entity.Status), printable(r.Entity.StatusFrom), printable(r.Entity.State), printable(r.Entity.Postcode)))
 	if r.Source == app.ABNSample {
-		d.printf("\n%s\n", d.paint(faint, "Out of a few built-in records of the register: a rehearsal without the network. For others: docs/BRIDGE.md."))
+		d.printf("\n%s\n", d.paint(faint, "Out of a few built-in records: a rehearsal without the network. See docs/BRIDGE.md."))
 	}
 	return nil
 }
