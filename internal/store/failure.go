@@ -1,6 +1,5 @@
 // Package store holds what every storage engine shares: how bodies are packed,
-// the lock that one process holds on a file, and the named failures of a store
-// that a caller can act on.
+// and the named failures of a store that a caller can act on.
 //
 // Each room of the control plane declares the Store that it needs; an engine
 // (store/sqlite) implements them all, and store/storetest is the suite that

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"interlock/internal/fault"
-	"interlock/internal/store"
+	"interlock/internal/filelock"
 )
 
 // WholeExtract is how many XML files the register's extract has, in its two
@@ -105,8 +105,8 @@ func Import(ctx context.Context, cfg ImportConfig) (Imported, error) {
 	if err != nil {
 		return Imported{}, named("find the index", err)
 	}
-	lock, err := store.TakeLock(path + ".lock")
-	if errors.Is(err, store.ErrHeld) {
+	lock, err := filelock.Take(path + ".lock")
+	if errors.Is(err, filelock.ErrHeld) {
 		return Imported{}, ErrBusy
 	}
 	if err != nil {

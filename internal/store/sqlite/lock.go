@@ -4,21 +4,22 @@ import (
 	"errors"
 	"io/fs"
 
+	"interlock/internal/filelock"
 	"interlock/internal/store"
 )
 
 // takeLock makes this process the only server on a database. It returns
 // store.ErrInUse if another server has the lock.
-func takeLock(path string) (store.Lock, error) {
-	lock, err := store.TakeLock(path)
+func takeLock(path string) (filelock.Lock, error) {
+	lock, err := filelock.Take(path)
 	var unopened *fs.PathError
 	switch {
-	case errors.Is(err, store.ErrHeld):
-		return store.Lock{}, store.ErrInUse
+	case errors.Is(err, filelock.ErrHeld):
+		return filelock.Lock{}, store.ErrInUse
 	case errors.As(err, &unopened):
-		return store.Lock{}, placed(err)
+		return filelock.Lock{}, placed(err)
 	case err != nil:
-		return store.Lock{}, store.ErrPlace.Because(err)
+		return filelock.Lock{}, store.ErrPlace.Because(err)
 	}
 	return lock, nil
 }

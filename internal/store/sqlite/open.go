@@ -17,6 +17,7 @@ import (
 	"modernc.org/sqlite"
 
 	"interlock/internal/fault"
+	"interlock/internal/filelock"
 	"interlock/internal/store"
 )
 
@@ -38,7 +39,7 @@ type Store struct {
 	path    string
 	clock   clock
 	log     *slog.Logger
-	lock    store.Lock
+	lock    filelock.Lock
 	readers *readers
 	writer  *writer
 	// prompts remembers what the next prompt of an attempt is packed against.
