@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"interlock/internal/fault"
+	"interlock/internal/filelock"
 	"interlock/internal/secret"
 	"interlock/internal/wholefile"
 )
@@ -125,9 +126,39 @@ func CreateKeyset(path string, now time.Time) (keyID string, err error) {
 
 // AddKey adds a new key to the keyset file, from now on its primary, and
 // returns the key's id. After a crash at any moment the file is the old one or
-// the new one, whole. Running servers read it when they start. Faults as of
-// OpenKeyset, keyset_full and keyset_unwritable.
+// the new one, whole; of several commands at once one adds its key and the others
+// are refused, so that no key that was ever named is lost. Running servers read
+// the file when they start. Faults as of OpenKeyset, keyset_busy, keyset_full and
+// keyset_unwritable.
 func AddKey(path string, now time.Time) (keyID string, err error) {
+	if _, err := OpenKeyset(path); err != nil { // no lock beside what is no keyset
+		return "", err
+	}
+	lock, err := lockKeyset(path)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Release()
+	return addKey(path, now)
+}
+
+// lockKeyset keeps others from changing the file, whatever name they know it by.
+func lockKeyset(path string) (filelock.Lock, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return filelock.Lock{}, unwritable(path, err)
+	}
+	lock, err := filelock.Take(target + ".lock")
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
+		return lock, fault.New(fault.Conflict, "keyset_busy", "another command is adding a key to %s; wait until it has ended, and add another only if you need two", path)
+	case err != nil:
+		return lock, unwritable(path, err)
+	}
+	return lock, nil
+}
+
+func addKey(path string, now time.Time) (keyID string, err error) {
 	k, err := OpenKeyset(path)
 	if err != nil {
 		return "", err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -101,6 +102,42 @@ func TestAKeysetFileIsMadeOnceAndGrows(t *testing.T) {
 	}
 	if _, err := credential.AddKey(path+".none", clock.Now()); fault.Of(err).Code != "keyset_missing" {
 		t.Errorf("to add to no file: %v", err)
+	}
+}
+
+// A key that was named and is not in the file would take with it whatever a
+// server seals meanwhile. R-BRIDGE-5
+func TestKeysAddedAtOnceAreAllKept(t *testing.T) {
+	t.Parallel()
+	path, clock := filepath.Join(t.TempDir(), "keyset.json"), clocktest.New()
+	if _, err := credential.CreateKeyset(path, clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	link := path + ".link"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	added := make([]string, 32)
+	for i := range added {
+		group.Go(func() {
+			var err error
+			added[i], err = credential.AddKey([]string{path, link}[i%2], clock.Now())
+			if err != nil && fault.Of(err).Code != "keyset_busy" {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	last, err := credential.AddKey(path, clock.Now())
+	if err != nil {
+		t.Fatalf("after all of them: %v", err)
+	}
+	content := mustRead(t, path)
+	for _, id := range append(added, last) {
+		if !strings.Contains(content, id) { // "" was refused
+			t.Errorf("%s was added and is lost", id)
+		}
 	}
 }
 
