@@ -44,12 +44,16 @@ type Site struct {
 	PerMinute, Burst int
 	CreatedAt        time.Time
 	DisabledAt       time.Time // zero: it may call
-	Keys             []Key     // by creation, disabled ones included
+	Keys             []Key     // by creation, the last MaxKeys of them, disabled ones included
 }
 
 // MaxActiveKeys is how many keys of a site may be in use: the present one, and
 // the next or the previous one.
 const MaxActiveKeys = 2
+
+// MaxKeys is how many keys a site is remembered with, those in use among them.
+// Each call of the site reads them all, also one with a forged token.
+const MaxKeys = 50
 
 // Key is a public key of a site, for RS256 only.
 type Key struct {
@@ -60,6 +64,11 @@ type Key struct {
 	CreatedAt time.Time
 	// DisabledAt is when an operator withdrew it; zero: never.
 	DisabledAt time.Time
+}
+
+// Over reports whether the key can't be used any more at that time.
+func (k Key) Over(at time.Time) bool {
+	return !k.DisabledAt.IsZero() || !k.NotAfter.IsZero() && !k.NotAfter.After(at)
 }
 
 // Caller is who a valid token speaks for.
@@ -97,9 +106,10 @@ type Store interface {
 	// with their keys.
 	Sites(ctx context.Context, t tenant.ID, after ID, limit int) ([]Site, error)
 	ChangeSite(ctx context.Context, t tenant.ID, id ID, c Change, f audit.Fact) (Site, error) // ErrNotFound
-	// AddKey adds a key. ErrNotFound, ErrKeyExists (also for a disabled key of
-	// that id), ErrTooManyKeys when MaxActiveKeys are neither disabled nor past
-	// their NotAfter at k.CreatedAt.
+	// AddKey adds a key. Where there would be more than MaxKeys, it forgets the
+	// oldest of those that are over at k.CreatedAt; their tokens stay refused.
+	// ErrNotFound, ErrKeyExists (also for a key of that id that is over and not
+	// forgotten), ErrTooManyKeys when MaxActiveKeys are not over.
 	AddKey(ctx context.Context, t tenant.ID, id ID, k Key, f audit.Fact) error
 	// DisableKey withdraws a key; one that is withdrawn already stays as it is.
 	// ErrKeyNotFound.

@@ -189,18 +189,39 @@ func (s *Store) AddKey(ctx context.Context, of tenant.ID, id site.ID, k site.Key
 			if has.KID == k.KID {
 				return site.ErrKeyExists
 			}
-			if has.DisabledAt.IsZero() && (has.NotAfter.IsZero() || has.NotAfter.After(k.CreatedAt)) {
+			if !has.Over(k.CreatedAt) {
 				active++
 			}
 		}
 		if active >= site.MaxActiveKeys {
 			return site.ErrTooManyKeys
 		}
+		if err := t.forgetKeys(c, k.CreatedAt); err != nil {
+			return err
+		}
 		if err := t.insertKey(id, packed); err != nil {
 			return err
 		}
 		return t.seal(of, f)
 	}))
+}
+
+// forgetKeys makes room for one more key of a site.
+func (t *tx) forgetKeys(c site.Site, at time.Time) error {
+	excess := len(c.Keys) + 1 - site.MaxKeys
+	for _, k := range c.Keys { // oldest first
+		if excess <= 0 {
+			break
+		}
+		if !k.Over(at) {
+			continue
+		}
+		if _, err := t.exec(`DELETE FROM site_key WHERE site = ? AND kid = ?`, c.ID, k.KID); err != nil {
+			return err
+		}
+		excess--
+	}
+	return nil
 }
 
 // DisableKey implements site.Store. No fact is added for a key that is

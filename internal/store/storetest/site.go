@@ -115,6 +115,21 @@ var siteCases = []testcase{
 		w.fails(w.DisableKey(w.ctx, tenant.Default, "site_3", "k", w.Now(), w.unkept("x")), site.ErrKeyNotFound)
 		w.is("facts", len(w.chain()), w.facts)
 	}},
+	{"a site is remembered with its last keys, and never forgets one in use", func(w *world) {
+		c := w.installed("site_1", w.siteKey("present"))
+		for i := range site.MaxKeys + 5 {
+			w.Advance(time.Second)
+			k := w.siteKey(fmt.Sprint("k", i))
+			w.ok(w.AddKey(w.ctx, tenant.Default, c.ID, k, w.fact("site.key.add")))
+			w.ok(w.DisableKey(w.ctx, tenant.Default, c.ID, k.KID, w.Now(), w.fact("site.key.disable")))
+			k.DisabledAt = w.Now()
+			c.Keys = append(c.Keys, k)
+		}
+		c.Keys = append(c.Keys[:1], c.Keys[len(c.Keys)-site.MaxKeys+1:]...)
+		w.siteIs(c)
+		w.ok(w.AddKey(w.ctx, tenant.Default, c.ID, w.siteKey("k0"), w.fact("site.key.add"))) // forgotten, so its id is free
+		w.is("facts", len(w.chain()), w.facts)
+	}},
 	{"a change sets what it names and leaves the rest", func(w *world) {
 		c := w.installed("site_1", w.siteKey("k"))
 		name, perMinute, burst, at, none := "renamed", 7, 3, w.Now(), time.Time{}
