@@ -21,6 +21,8 @@ var House = Plan{
 		{Name: "device", Inside: "what a phone shows and can do", Knows: []string{"fault"}},
 		{Name: "device/sim", Inside: "a small deterministic phone", Knows: []string{"device", "sleep"}, Kind: Adapter},
 		{Name: "device/webdriver", Inside: "a browser with the screen of a phone", Knows: []string{"device", "sleep"}, Kind: Adapter},
+		{Name: "device/android", Inside: "real phones over adb", Knows: []string{"device", "sleep", "wholefile"}, Tests: []string{"waittest", "device/android/adbdtest"}, Kind: Adapter},
+		{Name: "device/android/adbdtest", Inside: "a stand-in of a phone and its adb daemon, behind a real adb server", Kind: ForTests},
 		{Name: "problem", Inside: "a failure on the wire, both directions", Knows: []string{"llm"}},
 		{Name: "usage", Inside: "tokens and money: meter, prices, caps", Knows: []string{"llm", "audit"}, Tests: []string{"store/sqlite"}},
 		{Name: "planner", Inside: "one scene in, exactly one proposal out", Knows: []string{"device", "llm", "policy"}, Tests: []string{"device/sim", "provider/scripted"}},
