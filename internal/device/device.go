@@ -39,6 +39,23 @@ type Driver interface {
 	Close() error
 }
 
+// Glancer is a Driver that can look without taking a picture and without
+// waiting for the screen to settle, which is what a second look right before
+// an action needs.
+type Glancer interface {
+	// Glance reads the screen as it is. Its scene has the same hash as one of
+	// Observe's would have, and no picture.
+	Glance(ctx context.Context) (Scene, error)
+}
+
+// Glance looks at d's screen in the cheapest way that d has.
+func Glance(ctx context.Context, d Driver) (Scene, error) {
+	if g, ok := d.(Glancer); ok {
+		return g.Glance(ctx)
+	}
+	return d.Observe(ctx)
+}
+
 // Info describes a phone to people and to the planner. None of it is secret.
 type Info struct {
 	ID       string // the driver's name for it: an adb serial, a session, "sim"

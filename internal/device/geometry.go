@@ -26,6 +26,11 @@ func (r Rect) Contains(p Point) bool { return p.X >= r.X0 && p.X < r.X1 && p.Y >
 // Center returns the middle of r, which is in r unless r is empty.
 func (r Rect) Center() Point { return Point{r.X0 + (r.X1-r.X0)/2, r.Y0 + (r.Y1-r.Y0)/2} }
 
+// Within reports whether all of r is in o.
+func (r Rect) Within(o Rect) bool {
+	return r.X0 >= o.X0 && r.Y0 >= o.Y0 && r.X1 <= o.X1 && r.Y1 <= o.Y1
+}
+
 // Clip returns the part of r that is on a screen of size s; an inverted or
 // far-off r becomes empty.
 func (r Rect) Clip(s Size) Rect {
@@ -34,4 +39,23 @@ func (r Rect) Clip(s Size) Rect {
 		return Rect{}
 	}
 	return c
+}
+
+// area is how many pixels r has, 0 where it is empty. An edge counts up to
+// maxSpan, so that no bounds overflow.
+func (r Rect) area() int {
+	if r.Empty() {
+		return 0
+	}
+	return span(r.X0, r.X1) * span(r.Y0, r.Y1)
+}
+
+const maxSpan = 1 << 30
+
+// span is the length from a to b, which is larger.
+func span(a, b int) int {
+	if d := uint(b) - uint(a); d < maxSpan {
+		return int(d)
+	}
+	return maxSpan
 }

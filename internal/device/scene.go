@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Bounds of what Seal keeps of a screen. What is beyond them is counted in
@@ -14,6 +16,9 @@ const (
 	MaxElements  = 2000
 	MaxTextRunes = 1000 // of each text, label and id
 	MaxEdge      = 1 << 15
+
+	maxTreeRunes = 40
+	minArea      = 6 // square pixels of an element; what is smaller is there for machines
 )
 
 // Scene is what a phone shows at one moment. Seal makes it.
@@ -25,13 +30,31 @@ type Scene struct {
 	KeyboardShown bool
 	Secure        bool // the app forbids pictures of this screen
 	Elements      []Element
-	Dropped       int         // elements beyond MaxElements
+	Dropped       int         // elements beyond MaxElements, and those of which hardly anything is visible
 	Screenshot    *Screenshot // nil: none was taken, or the screen is secure
-	// Hash is the hex SHA-256 of all of the above but Dropped and the
-	// picture: two scenes with one hash offer the same things at the same
+	// Tree says how the driver read the elements. Two ways of reading one
+	// screen tell different elements, so a scene read another way is another
+	// scene.
+	Tree   Tree
+	Opaque bool // the app draws some of this screen without describing it, as a canvas or a web view may
+	// Unsettled says that the screen had not come to rest when it was read:
+	// what is told here may be on its way elsewhere.
+	Unsettled bool
+	// Hash is the hex SHA-256 of all of the above but Dropped, Unsettled and
+	// the picture: two scenes with one hash offer the same things at the same
 	// places. Where an app draws without describing what it draws, the hash
 	// can't see it change.
 	Hash string
+}
+
+// Tree is a way of reading the elements of a screen, as a word of the
+// driver's: "dom", "uiautomator". "" is for a driver that has only one.
+type Tree string
+
+// Loading reports whether the screen says that more is to come: it shows that
+// something is in progress.
+func (s *Scene) Loading() bool {
+	return slices.ContainsFunc(s.Elements, func(e Element) bool { return strings.Contains(strings.ToLower(e.Role), "progress") })
 }
 
 // Element is one thing on the screen.
@@ -125,11 +148,11 @@ func (s *Scene) At(p Point) []Element {
 }
 
 // Seal turns what a driver read into a Scene: it bounds and repairs every
-// value, drops elements that have no area on the screen, forgets the text of
-// password fields and the picture of a secure screen, numbers the elements and
-// computes the hash. The driver must not use s afterwards.
+// value, drops elements of which nobody could see enough to aim at, forgets
+// the text of password fields and the picture of a secure screen, numbers the
+// elements and computes the hash. The driver must not use s afterwards.
 func Seal(s Scene) Scene {
-	s.App = Clean(s.App, MaxTextRunes)
+	s.App, s.Tree = Clean(s.App, MaxTextRunes), Tree(Clean(string(s.Tree), maxTreeRunes))
 	s.Size = Size{min(max(s.Size.W, 0), MaxEdge), min(max(s.Size.H, 0), MaxEdge)}
 	if s.Secure {
 		s.Screenshot = nil
@@ -137,11 +160,12 @@ func Seal(s Scene) Scene {
 	kept := make([]Element, 0, min(len(s.Elements), MaxElements))
 	s.Dropped = 0
 	for _, e := range s.Elements {
-		e.Bounds = e.Bounds.Clip(s.Size)
-		if e.Bounds.Empty() {
+		whole := e.Bounds
+		e.Bounds = whole.Clip(s.Size)
+		if e.Bounds.area() < minArea {
 			continue
 		}
-		if len(kept) == MaxElements {
+		if len(kept) == MaxElements || !visible(e.Bounds, whole, s.Size) {
 			s.Dropped++
 			continue
 		}
@@ -150,6 +174,12 @@ func Seal(s Scene) Scene {
 	s.Elements = kept
 	s.Hash = s.sum()
 	return s
+}
+
+// visible reports whether enough of an element is on the screen: a tenth of
+// it, or so much that it takes up a tenth of the screen, as a long list does.
+func visible(shown, whole Rect, screen Size) bool {
+	return 10*shown.area() >= whole.area() || 10*shown.area() >= screen.W*screen.H
 }
 
 func sealElement(e Element, n int) Element {
@@ -166,8 +196,8 @@ func sealElement(e Element, n int) Element {
 func (s *Scene) sum() string {
 	h := sha256.New()
 	var buf []byte
-	buf = appendText(buf, s.App)
-	buf = appendInts(buf, s.Size.W, s.Size.H, s.Rotation, truth(s.KeyboardShown), truth(s.Secure), len(s.Elements))
+	buf = appendText(appendText(buf, s.App), string(s.Tree))
+	buf = appendInts(buf, s.Size.W, s.Size.H, s.Rotation, truth(s.KeyboardShown), truth(s.Secure), truth(s.Opaque), len(s.Elements))
 	for _, e := range s.Elements {
 		buf = appendText(appendText(appendText(appendText(buf, e.ID), e.Role), e.Text), e.Label)
 		buf = appendInts(buf, e.Bounds.X0, e.Bounds.Y0, e.Bounds.X1, e.Bounds.Y1, int(e.Flags))

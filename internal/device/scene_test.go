@@ -65,6 +65,8 @@ func TestTheHashSeesWhatAnActionCouldMeet(t *testing.T) {
 		"a text moved over":   screen(button("SaveB", 0), button("ack", 40)),
 		"the keyboard":        device.Seal(device.Scene{App: "a.b", Size: base.Size, KeyboardShown: true, Elements: base.Elements}),
 		"another app":         device.Seal(device.Scene{App: "a.c", Size: base.Size, Elements: base.Elements}),
+		"read another way":    device.Seal(device.Scene{App: "a.b", Tree: "dom", Size: base.Size, Elements: base.Elements}),
+		"drawn in part":       device.Seal(device.Scene{App: "a.b", Opaque: true, Size: base.Size, Elements: base.Elements}),
 		"the other way round": device.Seal(device.Scene{App: "a.b", Size: base.Size, Rotation: 180, Elements: base.Elements}),
 	} {
 		if other.Hash == base.Hash {
@@ -73,6 +75,45 @@ func TestTheHashSeesWhatAnActionCouldMeet(t *testing.T) {
 	}
 	if again := screen(button("Save", 0), button("Back", 40)); again.Hash != base.Hash {
 		t.Error("the same screen has another hash")
+	}
+	if moving := device.Seal(device.Scene{App: "a.b", Unsettled: true, Size: base.Size, Elements: base.Elements}); moving.Hash != base.Hash {
+		t.Error("the same screen before it came to rest has another hash")
+	}
+}
+
+// R-RUN-6: what nobody could see is not there to be aimed at, and is counted.
+func TestAnElementIsThereIfATenthOfItIsVisible(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		bounds        device.Rect // on a screen of 100 x 200
+		kept, dropped int
+	}{
+		"all of it":                             {device.Rect{X1: 100, Y1: 20}, 1, 0},
+		"a tenth of a row":                      {device.Rect{X1: 100, Y0: 190, Y1: 290}, 1, 0},
+		"less than a tenth of a row":            {device.Rect{X1: 100, Y0: 191, Y1: 291}, 0, 1},
+		"the visible part of an endless list":   {device.Rect{X1: 100, Y1: 1 << 40}, 1, 0},
+		"a text longer than ten screens":        {device.Rect{X1: 100, Y0: 100, Y1: 3000}, 1, 0},
+		"beside the screen":                     {device.Rect{X0: 100, X1: 120, Y1: 20}, 0, 0},
+		"five pixels":                           {device.Rect{X1: 5, Y1: 1}, 0, 0},
+		"six pixels":                            {device.Rect{X1: 3, Y1: 2}, 1, 0},
+		"inverted":                              {device.Rect{X0: 50, X1: 10, Y1: 20}, 0, 0},
+		"bounds that no product can be of":      {device.Rect{X0: -1 << 62, Y0: -1 << 62, X1: 1 << 62, Y1: 1 << 62}, 1, 0},
+		"a sliver of what no product can be of": {device.Rect{X0: 99, X1: 1 << 62, Y1: 1 << 62}, 0, 1},
+	} {
+		s := screen(device.Element{Role: "text", Text: "x", Bounds: c.bounds})
+		if len(s.Elements) != c.kept || s.Dropped != c.dropped {
+			t.Errorf("%s: %d kept and %d counted, want %d and %d", name, len(s.Elements), s.Dropped, c.kept, c.dropped)
+		}
+	}
+}
+
+func TestAScreenThatShowsProgressIsLoading(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]bool{"progressbar": true, "ProgressBar": true, "text": false, "": false} {
+		s := screen(button("Save", 0), device.Element{Role: role, Bounds: device.Rect{X1: 20, Y1: 20}})
+		if got := s.Loading(); got != want {
+			t.Errorf("with a %q: got %v", role, got)
+		}
 	}
 }
 
