@@ -197,6 +197,9 @@ func checkDevices(devices []app.DeviceConfig) finding {
 			return finding{what, trouble, d.ID + " can't be driven: " + fault.Of(err).Detail, ""}
 		}
 		words := d.ID
+		if d.ID == "" {
+			words = "every phone that adb lists"
+		}
 		if d.Kind == app.Sim {
 			words += " (simulated)"
 		}

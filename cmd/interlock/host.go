@@ -35,7 +35,7 @@ second gives it back. The commands below are for operators.`,
 }
 
 // hostUses leaves out the provider: load adds it if this host decides directly.
-const hostUses = forHost | forPlanning | forTransport
+const hostUses = forHost | forPlanning | forTransport | forPhones
 
 func (p *program) runHost() error {
 	config := p.settings.host

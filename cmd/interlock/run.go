@@ -20,15 +20,17 @@ type localTask struct {
 	pace    time.Duration
 }
 
+const runUses = forPlanning | forProvider | forPhones
+
 func (p *program) runCommand() *cobra.Command {
 	var t localTask
 	c := &cobra.Command{
 		Use: `run "GOAL"`, Short: "run one task here, without a server",
 		Args: arguments(`a goal, such as "turn on dark theme"`),
 	}
-	p.settingFlags(c, forPlanning|forProvider)
+	p.settingFlags(c, runUses)
 	f := c.Flags()
-	f.StringVar(&t.device, "device", "sim", "`DEVICE` to run it on, as KIND or KIND:ID; sim is a simulated phone")
+	f.StringVar(&t.device, "device", "sim", "`DEVICE` to run it on, as KIND or KIND:ID; sim is a simulated phone, android the phone that is connected")
 	f.DurationVar(&t.pace, "pace", 0, "make every call of a simulated device take so long")
 	f.IntVar(&t.task.Budgets.Steps, "steps", 0, "steps that it may take (0: 30)")
 	f.DurationVar(&t.task.Budgets.WallTime, "wall-time", 0, "how long it may take (0: 10m)")
@@ -43,7 +45,7 @@ func (p *program) runCommand() *cobra.Command {
 		if b := t.task.Budgets; b.Steps < 0 || b.WallTime < 0 || b.Tokens < 0 || t.pace < 0 {
 			return usageError("--steps, --wall-time, --tokens and --pace can't be below 0; see: %s --help", c.CommandPath())
 		}
-		if err := p.load(c, forPlanning|forProvider); err != nil {
+		if err := p.load(c, runUses); err != nil {
 			return err
 		}
 		return p.runHere(t, args[0])
@@ -71,7 +73,7 @@ type runReport struct {
 
 func (p *program) runHere(t localTask, goal string) error {
 	kind, id, named := strings.Cut(t.device, ":")
-	if !named {
+	if !named && kind != app.Android {
 		id = kind
 	}
 	t.task.ID, t.task.Attempt, t.task.Goal = "local", 1, goal
@@ -81,7 +83,7 @@ func (p *program) runHere(t localTask, goal string) error {
 	}
 	config := app.RunConfig{
 		Task: t.task, Planner: p.settings.planner, Logger: p.quietLogger(),
-		Device: app.DeviceConfig{Kind: kind, ID: id, Latency: t.pace},
+		Device: app.DeviceConfig{Kind: kind, ID: id, Latency: t.pace, ADBServer: p.settings.host.ADBServer, StateDir: p.settings.host.StateDir, Logger: p.quietLogger()},
 		OnStep: func(e runner.StepEvent) {
 			p.notef("%s\n", p.stepLine(e.Step, e.Tool, string(e.Verdict.Effect), string(e.Outcome), e.Duration))
 		},

@@ -22,6 +22,7 @@ const (
 	forProvider                  // calling a model's provider: all but a host with the cloud transport
 	forClient                    // being an operator's command
 	forIndex                     // working on the index of the register's extract
+	forPhones                    // driving phones: host and run
 	everywhere   = ^use(0)
 )
 
@@ -157,7 +158,9 @@ func (s *settings) table() []setting {
 		{name: "INTERLOCK_HOST_LABELS", flag: "labels", uses: forHost,
 			doc: "labels of this host, such as room=lab,os=linux", into: to(&s.host.Labels, labels)},
 		{name: "INTERLOCK_DEVICES", flag: "devices", uses: forHost, fallback: "sim",
-			doc: "devices that this host offers, as KIND or KIND:ID, separated by commas; the kinds are sim, a simulated phone, and chromium, a browser with the screen of a phone", into: to(&s.host.Devices, devices)},
+			doc: "devices that this host offers, as KIND or KIND:ID, separated by commas; the kinds are sim, a simulated phone, chromium, a browser with the screen of a phone, and android, phones over adb: android:SERIAL one, android alone every one that is connected", into: to(&s.host.Devices, devices)},
+		{name: "INTERLOCK_ADB_SERVER", uses: forPhones, fallback: "127.0.0.1:5037",
+			doc: "address of the adb server through which Android phones are driven; one on this machine is started if it does not run", into: to(&s.host.ADBServer, hostPort)},
 		{name: "INTERLOCK_ENROLL_TOKEN", flag: "enroll-token-file", uses: forHost, secret: true,
 			doc: "the one-use token that makes this machine a host", into: to(&s.enrolToken, hidden)},
 		{name: "INTERLOCK_DRAIN_TIME", uses: forHost, fallback: "10m",

@@ -213,17 +213,19 @@ func labels(v string) (map[string]string, error) {
 	return out, nil
 }
 
-// devices reads KIND or KIND:ID items; a bare kind is given the ids KIND-1, KIND-2 ….
+// devices reads KIND or KIND:ID items; a bare kind is given the ids KIND-1, KIND-2 …,
+// but bare android has none: it is whichever phones are connected.
 func devices(v string) ([]app.DeviceConfig, error) {
 	var out []app.DeviceConfig
 	seen, bare := map[string]bool{}, map[string]int{}
 	for _, item := range items(v) {
 		kind, id, named := strings.Cut(item, ":")
-		if !named {
+		every := kind == app.Android && !named
+		if !named && !every {
 			bare[kind]++
 			id = fmt.Sprintf("%s-%d", kind, bare[kind])
 		}
-		if !slices.Contains(app.DeviceKinds(), kind) || id == "" || seen[id] {
+		if !slices.Contains(app.DeviceKinds(), kind) || (id == "" && !every) || seen[id] {
 			return nil, fmt.Errorf("must be devices such as sim or sim:left,sim:right, of the kinds %s, each id once", strings.Join(app.DeviceKinds(), ", "))
 		}
 		seen[id] = true

@@ -27,9 +27,10 @@ func TestValuesAreReadStrictly(t *testing.T) {
 		{"a server is an http or https address", any1(webAddress), map[string]any{"https://a.example/": "https://a.example", "http://127.0.0.1:1": "http://127.0.0.1:1"}, []string{"a.example", "ftp://a", "https://", "https://u@a", "https://a?x=1", "https://a#b"}},
 		{"labels have a name, once", any1(labels), map[string]any{"room=lab, os=linux": map[string]string{"room": "lab", "os": "linux"}, "": map[string]string{}, "a=": map[string]string{"a": ""}}, []string{"a", "=b", "a=1,a=2"}},
 		{"devices have a kind that is known and an id, once", any1(devices), map[string]any{
-			"sim":             []app.DeviceConfig{{Kind: "sim", ID: "sim-1"}},
-			"sim, sim,sim:me": []app.DeviceConfig{{Kind: "sim", ID: "sim-1"}, {Kind: "sim", ID: "sim-2"}, {Kind: "sim", ID: "me"}},
-		}, []string{"toaster", "sim:", "sim:a,sim:a", "sim,sim:sim-1"}},
+			"sim":                            []app.DeviceConfig{{Kind: "sim", ID: "sim-1"}},
+			"sim, sim,sim:me":                []app.DeviceConfig{{Kind: "sim", ID: "sim-1"}, {Kind: "sim", ID: "sim-2"}, {Kind: "sim", ID: "me"}},
+			"android, android:10.0.0.7:5555": []app.DeviceConfig{{Kind: "android"}, {Kind: "android", ID: "10.0.0.7:5555"}},
+		}, []string{"toaster", "sim:", "sim:a,sim:a", "sim,sim:sim-1", "android,android", "android:"}},
 		{"proxies are addresses or networks", any1(networks), map[string]any{}, []string{"proxy.example", "10.0.0.0/33", "10.0.0.1,x"}},
 		{"text is one line", any1(text), map[string]any{"a b": "a b"}, []string{"a\nb", "a\x00", fmt.Sprintf("%501s", "a")}},
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"interlock/internal/device"
+	"interlock/internal/device/android"
 	"interlock/internal/fault"
 	"interlock/internal/host"
 	"interlock/internal/hostapi"
@@ -25,6 +27,7 @@ type HostConfig struct {
 	Name      string
 	Labels    map[string]string
 	Devices   []DeviceConfig
+	ADBServer string        // address of the adb server; "": the usual one
 	DrainTime time.Duration // zero: host.DefaultDrainTime
 	Planner   Planner
 	Logger    *slog.Logger
@@ -58,13 +61,40 @@ func (c HostConfig) host() host.Config {
 	config := host.Config{Server: c.Server, CAFile: c.CAFile, StateDir: c.StateDir, Name: c.Name, Labels: c.Labels,
 		DrainTime: c.DrainTime, Version: c.Version, Clock: c.Now, Logger: c.Logger, Dial: c.Dial}
 	for _, d := range c.Devices {
-		d.ImageMaxEdge = c.Planner.ImageMaxEdge
-		config.Devices = append(config.Devices, host.Device{
-			Device: hostapi.Device{ID: d.ID, Kind: d.Kind},
-			Open:   func(ctx context.Context) (device.Driver, error) { return OpenDevice(ctx, d) },
-		})
+		d.ImageMaxEdge, d.StateDir, d.Logger = c.Planner.ImageMaxEdge, c.StateDir, c.Logger
+		d.ADBServer = cmp.Or(d.ADBServer, c.ADBServer)
+		if d.Kind == Android && d.ID == "" {
+			config.Finders = append(config.Finders, androidPhones(d))
+			continue
+		}
+		config.Devices = append(config.Devices, d.offer())
 	}
 	return config
+}
+
+func (d DeviceConfig) offer() host.Device {
+	return host.Device{
+		Device: hostapi.Device{ID: d.ID, Kind: d.Kind},
+		Open:   func(ctx context.Context) (device.Driver, error) { return OpenDevice(ctx, d) },
+	}
+}
+
+// androidPhones finds every phone that the adb server knows and that can be
+// driven.
+func androidPhones(d DeviceConfig) host.Finder {
+	return func(ctx context.Context, found func([]host.Device)) {
+		android.Watch(ctx, d.ADBServer, d.Logger, func(all []android.Listed) {
+			var ready []host.Device
+			for _, l := range all {
+				if l.Ready() {
+					one := d
+					one.ID = l.Serial
+					ready = append(ready, one.offer())
+				}
+			}
+			found(ready)
+		})
+	}
 }
 
 // planners chooses the transport: the one place where it matters.

@@ -21,7 +21,7 @@ import (
 const DefaultDrainTime = 10 * time.Minute
 
 // Config is what a host needs to know. Server, StateDir, Name and at least one
-// device are required.
+// device or finder are required.
 type Config struct {
 	// Server is the control plane's address, https://host[:port]. Plain http
 	// is refused unless it goes to this machine.
@@ -36,7 +36,10 @@ type Config struct {
 	Labels map[string]string
 	// Devices are the phones that the host offers.
 	Devices []Device
-	// Slots is how many attempts may run at once; 0: one a device.
+	// Finders offer phones that come and go.
+	Finders []Finder
+	// Slots is how many attempts may run at once; 0: one a device, those found
+	// later included.
 	Slots int
 	// DrainTime is how long Drain lets attempts finish before it releases
 	// them; 0: DefaultDrainTime.
@@ -60,6 +63,12 @@ type Device struct {
 	Open func(ctx context.Context) (device.Driver, error)
 }
 
+// Finder watches for phones. It calls found with all that are there, at once
+// and each time that changes, and blocks until ctx ends. It must not call found
+// concurrently. What it finds must keep the rules of Config.Devices; a phone
+// that does not, or whose id another one has, is left out.
+type Finder func(ctx context.Context, found func([]Device))
+
 // Planners makes the planner of one attempt. It is handed the ToolCaller that
 // decides at the control plane; a planner that decides directly leaves it.
 type Planners func(cloud llm.ToolCaller) planner.Planner
@@ -78,7 +87,7 @@ func (c Config) Validate() error {
 }
 
 func (c Config) wrongDevices() (wrong fault.Problems) {
-	wrong.Require(len(c.Devices) >= 1 && len(c.Devices) <= hostapi.MaxDevices, "the devices are not between 1 and %d", hostapi.MaxDevices)
+	wrong.Require(len(c.Devices)+len(c.Finders) >= 1 && len(c.Devices) <= hostapi.MaxDevices, "the devices are not between 1 and %d", hostapi.MaxDevices)
 	seen := map[string]bool{}
 	for _, d := range c.Devices {
 		switch {
@@ -132,9 +141,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Slots == 0 {
-		c.Slots = len(c.Devices)
 	}
 	if c.DrainTime == 0 {
 		c.DrainTime = DefaultDrainTime

@@ -90,7 +90,7 @@ func (h *Host) pulse() hostapi.HeartbeatRequest {
 		}
 	}
 	return hostapi.HeartbeatRequest{
-		Held: held[:min(len(held), hostapi.MaxHeld)], Devices: h.cfg.offered(), SlotsFree: offer.Max,
+		Held: held[:min(len(held), hostapi.MaxHeld)], Devices: h.present(), SlotsFree: offer.Max,
 		Draining: h.isClosed(), Version: h.cfg.Version,
 	}
 }

@@ -52,7 +52,7 @@ type Host struct {
 	over     bool                      // guarded by mu; closed, and the last attempt has ended
 	quiet    chan struct{}             // closed when over is set
 	attempts map[hostapi.Held]*attempt // guarded by mu; from the assignment to the posted result
-	phones   []*phone                  // set once; their state is guarded by mu
+	phones   []*phone                  // guarded by mu
 }
 
 // Open reads the credential and the outbox from cfg.StateDir and takes the
@@ -75,7 +75,7 @@ func Open(cfg Config, plan Planners) (*Host, error) {
 		drain: make(chan struct{}), quiet: make(chan struct{}), greeted: make(chan struct{}), swept: make(chan struct{}),
 		beatNow: make(chan struct{}, 1), reoffer: make(chan struct{}, 1), fatal: make(chan error, 1)}
 	for _, d := range cfg.Devices {
-		h.phones = append(h.phones, &phone{Device: d})
+		h.phones = append(h.phones, &phone{Device: d, finder: -1})
 	}
 	if err := h.open(); err != nil {
 		unlock()
@@ -133,7 +133,7 @@ func (h *Host) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, loops := errgroup.WithContext(work)
-	for _, loop := range []func(context.Context) error{h.keepAlive, h.keepPolling, h.keepSending, h.keepRotating, h.awaitFatal} {
+	for _, loop := range []func(context.Context) error{h.keepAlive, h.keepPolling, h.keepSending, h.keepRotating, h.keepFinding, h.awaitFatal} {
 		g.Go(func() error { return loop(loops) })
 	}
 	g.Go(func() error {

@@ -20,10 +20,12 @@ type phone struct {
 	busy      bool
 	failures  int // in a row
 	restUntil time.Time
+	finder    int  // which of Config.Finders found it; -1: it is one of Config.Devices
+	gone      bool // its finder does not see it now
 }
 
-// idle reports whether the phone is free and healthy.
-func (p *phone) idle(now time.Time) bool { return !p.busy && !now.Before(p.restUntil) }
+// idle reports whether the phone is there, free and healthy.
+func (p *phone) idle(now time.Time) bool { return !p.gone && !p.busy && !now.Before(p.restUntil) }
 
 // reserve takes the phone for an attempt; nil where it can't have one now. The
 // caller holds mu.
@@ -80,6 +82,9 @@ func (h *Host) offer() hostapi.PollRequest {
 // slotsFree is how many more attempts may run; the caller holds mu.
 func (h *Host) slotsFree() int {
 	free := h.cfg.Slots
+	if free == 0 {
+		free = min(len(h.phones), hostapi.MaxHeld)
+	}
 	for _, a := range h.attempts {
 		if a.phone != nil {
 			free--
