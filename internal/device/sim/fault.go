@@ -23,12 +23,21 @@ type Trouble string
 // The troubles.
 const (
 	Lose         Trouble = "lose"         // the connection is gone before the call and stays gone
+	LoseOnTheWay Trouble = "lose_way"     // the action is sent and never arrives, which nobody can tell from LoseDuring
 	LoseDuring   Trouble = "lose_during"  // the action is carried out, and the connection goes before anybody hears of it
+	Swallow      Trouble = "swallow"      // the phone takes the action and nothing comes of it
 	Unauthorized Trouble = "unauthorized" // the phone asks its owner whether this host may drive it
 	Hang         Trouble = "hang"         // no answer until the context ends
 	Call         Trouble = "call"         // a dialog "Incoming call" comes up over whatever is shown
 	Banner       Trouble = "banner"       // a line appears at the top and moves everything down
+	Slide        Trouble = "slide"        // the screen slides in from below and is at rest after slideLooks looks
+	Reorder      Trouble = "reorder"      // the rows turn round
+	Twin         Trouble = "twin"         // above each row there is another that shows the same and is not it
+	LookAlike    Trouble = "look_alike"   // in the place of each row there is another that shows the same and is not it
 )
+
+// slideLooks is how many looks see a screen that slides in on its way.
+const slideLooks = 3
 
 // Fault is one trouble, at the call of its kind after Skip others.
 type Fault struct {
@@ -83,6 +92,19 @@ func (p *Phone) suffer(t Trouble, at Moment) error {
 			return nil // carried out first
 		}
 		return p.gone
+	case LoseOnTheWay:
+		p.gone = device.Fail(device.ErrLost, dispatchedAt(at))
+		return p.gone
+	case Swallow:
+		p.swallow = true
+	case Slide:
+		p.sliding = slideLooks
+	case Reorder:
+		p.reordered = true
+	case Twin:
+		p.twins = true
+	case LookAlike:
+		p.lookAlikes = true
 	case Unauthorized:
 		return device.Fail(device.ErrUnauthorized, device.No)
 	case Hang:

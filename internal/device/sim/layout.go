@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"interlock/internal/device"
 )
 
@@ -12,6 +14,7 @@ const (
 	rowHeight  = 180
 	cornerWide = 360
 	margin     = 20
+	slideStep  = 90 // of a screen that slides in, from one look to the next
 )
 
 // placed is a widget at its place.
@@ -40,6 +43,17 @@ func (p *Phone) layout() []placed {
 	if p.dialog != nil {
 		return p.layoutDialog()
 	}
+	out := p.layoutView()
+	if p.sliding > 0 {
+		for i := range out {
+			out[i].at.Y0 += p.sliding * slideStep
+			out[i].at.Y1 += p.sliding * slideStep
+		}
+	}
+	return out
+}
+
+func (p *Phone) layoutView() []placed {
 	v, w, y := p.view(), p.size().W, 0
 	var out []placed
 	if p.banner {
@@ -54,12 +68,37 @@ func (p *Phone) layout() []placed {
 	if v.scrolls {
 		out = append(out, placed{widget{id: "list", role: "list", flags: device.Scrollable}, device.Rect{X1: w, Y0: y, Y1: p.floor()}})
 	}
-	for _, row := range v.rows[p.scroll(v):] {
+	rows := v.rows[p.scroll(v):]
+	if p.reordered {
+		rows = slices.Clone(rows)
+		slices.Reverse(rows)
+	}
+	for _, row := range p.disguised(rows) {
 		if y+rowHeight > p.floor() {
 			break
 		}
 		out = append(out, placed{row, device.Rect{X0: margin, X1: w - margin, Y0: y, Y1: y + rowHeight}})
 		y += rowHeight
+	}
+	return out
+}
+
+// disguised puts the decoys of a Twin or a LookAlike among the rows: beside
+// each button one that shows the same, or in its place one that only looks so.
+func (p *Phone) disguised(rows []widget) (out []widget) {
+	if !p.twins && !p.lookAlikes {
+		return rows
+	}
+	for _, row := range rows {
+		fake := row
+		fake.act, fake.hold = func(p *Phone) { p.tricked++ }, func(p *Phone) { p.tricked++ }
+		if p.lookAlikes {
+			fake.id = "ad_" + row.id
+		}
+		out = append(out, fake)
+		if p.twins {
+			out = append(out, row)
+		}
 	}
 	return out
 }
@@ -93,9 +132,10 @@ func (p *Phone) layoutDialog() []placed {
 	return out
 }
 
-// scene is what an observer sees.
-func (p *Phone) scene() (device.Scene, error) {
-	s := device.Scene{App: p.app, Size: p.size(), KeyboardShown: p.keyboard, Secure: p.dialog == nil && p.view().secure}
+// scene is what an observer sees, with a picture where one is wanted and
+// allowed.
+func (p *Phone) scene(picture bool) (device.Scene, error) {
+	s := device.Scene{App: p.app, Tree: "sim", Size: p.size(), KeyboardShown: p.keyboard, Secure: p.dialog == nil && p.view().secure, Unsettled: p.sliding > 0}
 	if p.switches["landscape"] {
 		s.Rotation = 90
 	}
@@ -103,7 +143,8 @@ func (p *Phone) scene() (device.Scene, error) {
 	for _, w := range all {
 		s.Elements = append(s.Elements, device.Element{ID: w.id, Role: w.role, Text: w.text, Label: w.label, Bounds: w.at, Flags: w.flags})
 	}
-	if p.opts.Screenshots && !s.Secure {
+	p.sliding = max(0, p.sliding-1)
+	if picture && p.opts.Screenshots && !s.Secure {
 		shot, err := device.NewScreenshot(p.draw(all), s.Size, p.opts.ImageEdge)
 		if err != nil {
 			return device.Scene{}, device.Fail(device.ErrFailed.Because(err), device.No)

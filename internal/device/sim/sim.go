@@ -53,18 +53,23 @@ type Phone struct {
 	faults []Fault
 	done   []device.Action
 
-	app       string
-	stacks    map[string][]screen // the screens of each app, the visible one last
-	dialog    *dialog
-	banner    bool
-	focus     string // id of the field that takes text
-	keyboard  bool
-	fields    map[string]string
-	scrolled  map[screen]int // rows above the visible ones
-	switches  map[string]bool
-	contacts  []contact
-	chosen    int // index of the contact that the detail screen shows
-	addressed string
+	app               string
+	stacks            map[string][]screen // the screens of each app, the visible one last
+	dialog            *dialog
+	banner            bool
+	sliding           int  // looks until the screen is at rest
+	swallow           bool // the next action is taken and not carried out
+	reordered         bool
+	twins, lookAlikes bool
+	tricked           int    // touches of decoys
+	focus             string // id of the field that takes text
+	keyboard          bool
+	fields            map[string]string
+	scrolled          map[screen]int // rows above the visible ones
+	switches          map[string]bool
+	contacts          []contact
+	chosen            int // index of the contact that the detail screen shows
+	addressed         string
 }
 
 type contact struct{ name, phone string }
@@ -103,7 +108,16 @@ func (p *Phone) Observe(ctx context.Context) (device.Scene, error) {
 		return device.Scene{}, err
 	}
 	defer p.mu.Unlock()
-	return p.scene()
+	return p.scene(true)
+}
+
+// Glance reads the screen without a picture. A Fault takes it for an Observe.
+func (p *Phone) Glance(ctx context.Context) (device.Scene, error) {
+	if err := p.enter(ctx, AtObserve); err != nil {
+		return device.Scene{}, err
+	}
+	defer p.mu.Unlock()
+	return p.scene(false)
 }
 
 // Do carries out a. Its outcome is certain unless a Fault says otherwise.
@@ -112,6 +126,10 @@ func (p *Phone) Do(ctx context.Context, a device.Action) error {
 		return err
 	}
 	defer p.mu.Unlock()
+	if p.swallow {
+		p.swallow = false
+		return nil
+	}
 	if err := p.perform(a); err != nil {
 		return err
 	}
@@ -146,6 +164,13 @@ func (p *Phone) Names() []string {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// Tricked is how often a decoy was touched.
+func (p *Phone) Tricked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tricked
 }
 
 // DarkTheme reports whether the dark theme is on.
