@@ -21,6 +21,9 @@ type Change struct {
 	KeyboardShown      bool
 	Rotation           int
 	Same               bool // nothing at all changed: the hashes are equal
+	// Fresh are the refs, in the scene after, of what was not there before as
+	// it is now.
+	Fresh []string
 }
 
 // Compare tells what changed from before to after.
@@ -33,6 +36,7 @@ func Compare(before, after *Scene) Change {
 	if c.Same {
 		return c
 	}
+	c.Fresh = fresh(before, after)
 	old, now := byName(before), byName(after)
 	for _, e := range after.Elements {
 		name := e.name()
@@ -53,6 +57,23 @@ func Compare(before, after *Scene) Change {
 		}
 	}
 	return c
+}
+
+// fresh lists the refs of after's elements that before had in no place or in
+// another state.
+func fresh(before, after *Scene) (refs []string) {
+	was := make(map[Element]bool, len(before.Elements))
+	for _, e := range before.Elements {
+		e.Ref = ""
+		was[e] = true
+	}
+	for _, e := range after.Elements {
+		ref := e.Ref
+		if e.Ref = ""; !was[e] {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 func (c *Change) compareElement(name string, was, is Element) {

@@ -16,7 +16,7 @@ type Options struct {
 	// SceneBudget is how many characters the screen may take in a prompt;
 	// zero: DefaultSceneBudget.
 	SceneBudget int
-	// Window is how many past steps a prompt shows; zero: DefaultWindow.
+	// Window is how many past steps a prompt tells in full; zero: DefaultWindow.
 	Window int
 	Rand   io.Reader // for the marks of fences; nil: crypto/rand
 }

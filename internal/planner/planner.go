@@ -54,6 +54,10 @@ type Past struct {
 	Step   int
 	Call   tool.Call
 	Result string // "ok" and what changed on the screen: words of the screen's, not to be trusted
+	// Changed says whether the screen changed at all.
+	Changed bool
+	// Fresh are the refs of what the step brought up, on the screen after it.
+	Fresh []string
 }
 
 // Proposal is one call and where it came from.

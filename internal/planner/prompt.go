@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"interlock/internal/device"
 )
 
 // SystemPrompt is the same for every decision, so that stores and providers
@@ -14,8 +16,15 @@ import (
 //go:embed system.txt
 var SystemPrompt string
 
-// DefaultWindow is how many past steps a prompt shows.
-const DefaultWindow = 8
+// DefaultWindow is how many past steps a prompt tells in full. Older ones take
+// a few words each.
+const DefaultWindow = 5
+
+// Bounds of the history.
+const (
+	maxOlder = 40 // steps told in a few words; what is before is counted
+	maxFresh = 12 // refs of what the last step brought up
+)
 
 // UserPrompt builds the prompt of one decision. mark makes the fences of this
 // prompt unlike any other's; if it occurs in what came from the phone, it is
@@ -65,18 +74,49 @@ func deviceLine(in Input) string {
 	return fmt.Sprintf("Phone: %s. There is no screenshot; x and y count the screen's %d x %d pixels.\n", in.Device.Platform, size.W, size.H)
 }
 
-// historyText tells the last steps, a line each. Results quote the screen and
-// hold no line break.
+// historyText tells the steps so far, a line each: the last ones in full, the
+// last of all with the refs of what it brought up, since only those are of the
+// screen now. Results quote the screen and hold no line break.
 func historyText(past []Past, window int) string {
 	var b strings.Builder
-	if left := len(past) - window; left > 0 {
+	if left := len(past) - window - maxOlder; left > 0 {
 		fmt.Fprintf(&b, "(%d earlier steps not shown)\n", left)
 		past = past[left:]
 	}
-	for _, p := range past {
-		fmt.Fprintf(&b, "step %d: %s -> %s\n", p.Step, Describe(p.Call), p.Result)
+	for i, p := range past {
+		switch left := len(past) - i; {
+		case left > window:
+			fmt.Fprintf(&b, "step %d: %s -> %s\n", p.Step, brief(p), changed(p.Changed))
+		case left > 1:
+			fmt.Fprintf(&b, "step %d: %s -> %s\n", p.Step, Describe(p.Call), p.Result)
+		default:
+			fmt.Fprintf(&b, "step %d: %s -> %s%s\n", p.Step, Describe(p.Call), p.Result, freshText(p.Fresh))
+		}
 	}
 	return b.String()
+}
+
+// maxBriefRunes bounds what is told of an older step's call.
+const maxBriefRunes = 40
+
+func brief(p Past) string { return device.Cut(Describe(p.Call), maxBriefRunes) }
+
+func changed(yes bool) string {
+	if yes {
+		return "screen changed"
+	}
+	return "screen unchanged"
+}
+
+func freshText(refs []string) string {
+	if len(refs) == 0 {
+		return ""
+	}
+	text := "; see " + strings.Join(refs[:min(len(refs), maxFresh)], " ")
+	if more := len(refs) - maxFresh; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // fence encloses text, which ends with a line break.

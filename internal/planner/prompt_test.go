@@ -46,8 +46,8 @@ func input() planner.Input {
 		TaskID: "t1", Attempt: 2, Ordinal: 3, Goal: "Add the contact Ada Lovelace 🚀",
 		Device: device.Info{Platform: "sim"}, Scene: form(), Apps: []string{"sim.home", "sim.contacts"}, Step: 3, Steps: 30,
 		History: []planner.Past{
-			{Step: 1, Call: call("open_app", `{"package":"sim.contacts"}`), Result: `ok, screen changed: app "sim.home" -> "sim.contacts"`},
-			{Step: 2, Call: call("tap", `{"ref":"e2"}`), Result: `ok, screen changed: new "Save", "Name"; gone "Alan Turing"`},
+			{Step: 1, Call: call("open_app", `{"package":"sim.contacts"}`), Changed: true, Result: `ok, screen changed: app "sim.home" -> "sim.contacts"`},
+			{Step: 2, Call: call("tap", `{"ref":"e2"}`), Changed: true, Fresh: []string{"e1", "e2", "e4"}, Result: `ok, screen changed: new "Save", "Name"; gone "Alan Turing"`},
 		},
 	}
 }
@@ -60,10 +60,15 @@ func TestUserPromptGolden(t *testing.T) {
 	refused := input()
 	refused.Refusal, refused.Warning, refused.Apps = "Your last proposal, a call of tap, was not carried out. The element is disabled.", "Warning: that does not help.", []string{}
 	long := input()
-	for i := range 20 {
+	for i := range 50 {
 		long.History = append(long.History, planner.Past{Step: i + 3, Call: call("swipe", `{"direction":"up"}`), Result: "ok, screen unchanged"})
 	}
-	for name, in := range map[string]planner.Input{"first": first, "history": input(), "refused": refused, "window": long} {
+	drawn := input()
+	drawn.Scene = device.Seal(device.Scene{App: "a.game", Tree: "uiautomator", Size: device.Size{W: 1080, H: 2340}, Secure: true, Opaque: true, Unsettled: true})
+	for i := range 20 {
+		drawn.History[1].Fresh = append(drawn.History[1].Fresh, fmt.Sprintf("e%d", i+5))
+	}
+	for name, in := range map[string]planner.Input{"first": first, "history": input(), "refused": refused, "window": long, "drawn": drawn} {
 		got := planner.UserPrompt(in, "0123456789abcdef", planner.DefaultSceneBudget, planner.DefaultWindow)
 		golden(t, "prompt_"+name+".txt", got)
 	}
@@ -159,12 +164,12 @@ func fenced(t *rapid.T, prompt, name, mark string) string {
 	return inside
 }
 
-// crowded is a screen of n elements, every second one a button.
-func crowded(n, textRunes int) device.Scene {
+// crowded is a screen of n elements, one in every so many a button.
+func crowded(n, textRunes, every int) device.Scene {
 	s := device.Scene{App: "com.example.mail", Size: device.Size{W: 1080, H: 10*n + 100}}
 	for i := range n {
 		e := device.Element{ID: fmt.Sprintf("com.example:id/row_%d", i), Role: "text", Text: fmt.Sprintf("%d %s", i, strings.Repeat("word ", textRunes/5)), Bounds: rect(10 * i)}
-		if i%2 == 1 {
+		if i%every == every-1 {
 			e.Role, e.Flags = "button", device.Clickable
 		}
 		s.Elements = append(s.Elements, e)
@@ -178,7 +183,7 @@ func TestSceneTextKeepsWhatCanBeActedOn(t *testing.T) {
 	for name, c := range map[string]struct{ elements, runes int }{
 		"a small screen": {10, 20}, "200 short elements": {200, 5}, "200 long elements": {200, 400}, "200 of ordinary length": {200, 25},
 	} {
-		s := crowded(c.elements, c.runes)
+		s := crowded(c.elements, c.runes, 2)
 		got := planner.SceneText(&s, planner.DefaultSceneBudget)
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		if n := utf8.RuneCountInString(got); n > planner.DefaultSceneBudget {
@@ -202,7 +207,7 @@ func TestSceneTextKeepsWhatCanBeActedOn(t *testing.T) {
 
 func TestSceneTextUnderAnImpossibleBudget(t *testing.T) {
 	t.Parallel()
-	s := crowded(2000, 300)
+	s := crowded(2000, 300, 2)
 	s.Dropped = 5
 	s.Elements[1001].Flags |= device.Focused
 	got := planner.SceneText(&s, 500)
@@ -218,9 +223,51 @@ func TestSceneTextUnderAnImpossibleBudget(t *testing.T) {
 	}
 }
 
+// R-RUN-6: two hundred buttons and nothing else fit too, each with the first
+// of its name.
+func TestSceneTextOfNothingButButtons(t *testing.T) {
+	t.Parallel()
+	s := crowded(200, 25, 1)
+	got := planner.SceneText(&s, planner.DefaultSceneBudget)
+	if n := utf8.RuneCountInString(got); n > planner.DefaultSceneBudget || strings.Count(got, "] button \"") != 200 {
+		t.Errorf("%d buttons in %d characters", strings.Count(got, "] button \""), n)
+	}
+}
+
+// uiautomator writes a scene as Android's own tool dumps it: what a prompt
+// would carry without SceneText.
+func uiautomator(s device.Scene) string {
+	var b strings.Builder
+	b.WriteString("<?xml version='1.0' encoding='UTF-8' standalone='yes' ?><hierarchy rotation=\"0\">")
+	for i, e := range s.Elements {
+		fmt.Fprintf(&b, `<node index="%d" text="%s" resource-id="%s" class="android.widget.TextView" package="%s" content-desc="%s" checkable="%t" checked="%t" clickable="%t" enabled="%t" focusable="%t" focused="%t" scrollable="%t" long-clickable="false" password="%t" selected="%t" bounds="[%d,%d][%d,%d]" />`,
+			i, e.Text, e.ID, s.App, e.Label, e.Flags.Has(device.Checkable), e.Flags.Has(device.Checked), e.Flags.Has(device.Clickable), !e.Flags.Has(device.Disabled),
+			e.Flags.Has(device.Clickable), e.Flags.Has(device.Focused), e.Flags.Has(device.Scrollable), e.Flags.Has(device.Password), e.Flags.Has(device.Selected),
+			e.Bounds.X0, e.Bounds.Y0, e.Bounds.X1, e.Bounds.Y1)
+	}
+	return b.String() + "</hierarchy>"
+}
+
+// BenchmarkSceneText tells a screen of 200 elements. It reports how long its
+// text is beside the raw dump's, in characters and in tokens at four
+// characters each.
+func BenchmarkSceneText(b *testing.B) {
+	s := crowded(200, 25, 2)
+	var text string
+	for b.Loop() {
+		text = planner.SceneText(&s, planner.DefaultSceneBudget)
+	}
+	told, raw := utf8.RuneCountInString(text), utf8.RuneCountInString(uiautomator(s))
+	b.ReportMetric(float64(told), "chars")
+	b.ReportMetric(float64(told)/4, "tokens")
+	b.ReportMetric(float64(raw), "raw-chars")
+	b.ReportMetric(float64(raw)/4, "raw-tokens")
+	b.ReportMetric(float64(strings.Count(text, "] button \"")), "actionable")
+}
+
 func BenchmarkScenePrompt(b *testing.B) {
 	in := input()
-	in.Scene = crowded(200, 25)
+	in.Scene = crowded(200, 25, 2)
 	for b.Loop() {
 		planner.UserPrompt(in, "0123456789abcdef", planner.DefaultSceneBudget, planner.DefaultWindow)
 	}

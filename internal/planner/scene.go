@@ -13,8 +13,18 @@ import (
 // DefaultSceneBudget is how many characters the screen may take in a prompt.
 const DefaultSceneBudget = 4000
 
-// textLimits are tried from the left until every actionable element fits.
-var textLimits = []int{80, 40, 20, 10}
+// A form is how much of each element is told.
+type form struct {
+	runes int  // of each text, label and id
+	brief bool // leave out "clickable" where the rest of the line says as much
+}
+
+// forms are tried from the left until every actionable element fits.
+var forms = []form{{80, false}, {40, false}, {20, false}, {10, false}, {10, true}, {6, true}, {3, true}}
+
+// lastForm is for a screen on which they don't fit in any: better some with
+// names than all without.
+var lastForm = form{10, true}
 
 // trailerRoom is kept free for the line that says what is not shown.
 const trailerRoom = 30
@@ -42,27 +52,38 @@ func heading(s *device.Scene) string {
 	if s.KeyboardShown {
 		keyboard = "shown"
 	}
-	head := fmt.Sprintf("%s, %d x %d, rotation %d, keyboard %s\n", app, s.Size.W, s.Size.H, s.Rotation, keyboard)
-	if s.Secure {
-		head += "this screen is secure: no picture of it is taken\n"
+	head := fmt.Sprintf("%s, %d x %d, rotation %d, keyboard %s", app, s.Size.W, s.Size.H, s.Rotation, keyboard)
+	if s.Tree != "" {
+		head += ", read from " + string(s.Tree)
 	}
-	return head
+	return head + "\n" + notices(s)
+}
+
+// notices say what can't be seen of a screen, a line each.
+func notices(s *device.Scene) (text string) {
+	if s.Secure {
+		text += "this screen is secure: no picture of it is taken\n"
+	}
+	if s.Opaque {
+		text += "the app draws some of this screen without describing it\n"
+	}
+	if s.Unsettled {
+		text += "this screen was still changing when it was read\n"
+	}
+	return text
 }
 
 // choose returns a line for each element of s, "" for one that is not shown,
 // and how many that have something to say were left out.
 func choose(s *device.Scene, room int) (lines []string, left int) {
 	lines = make([]string, len(s.Elements))
-	limit := textLimits[len(textLimits)-1]
-	for _, l := range textLimits {
-		if actionableSize(s, l) <= room {
-			limit = l
-			break
-		}
+	f := lastForm
+	if i := slices.IndexFunc(forms, func(f form) bool { return actionableSize(s, f) <= room }); i >= 0 {
+		f = forms[i]
 	}
 	order := byImportance(s)
 	for n, i := range order {
-		l := line(s.Elements[i], limit)
+		l := line(s.Elements[i], f)
 		size := utf8.RuneCountInString(l)
 		if size > room {
 			return lines, len(order) - n
@@ -72,11 +93,11 @@ func choose(s *device.Scene, room int) (lines []string, left int) {
 	return lines, 0
 }
 
-func actionableSize(s *device.Scene, limit int) int {
+func actionableSize(s *device.Scene, f form) int {
 	n := 0
 	for _, e := range s.Elements {
 		if e.Actionable() {
-			n += utf8.RuneCountInString(line(e, limit))
+			n += utf8.RuneCountInString(line(e, f))
 		}
 	}
 	return n
@@ -116,23 +137,32 @@ func importance(e device.Element) int {
 }
 
 // line tells one element: [e5] button "Settings" clickable
-func line(e device.Element, limit int) string {
+func line(e device.Element, f form) string {
 	var b strings.Builder
 	b.WriteString("[" + e.Ref + "] " + word(e.Role))
 	if e.Text != "" {
-		b.WriteString(" " + device.Quote(device.Cut(e.Text, limit)))
+		b.WriteString(" " + device.Quote(device.Cut(e.Text, f.runes)))
 	}
 	if e.Label != "" && e.Label != e.Text {
-		b.WriteString(" label " + device.Quote(device.Cut(e.Label, limit)))
+		b.WriteString(" label " + device.Quote(device.Cut(e.Label, f.runes)))
 	}
 	if e.Text == "" && e.Label == "" && e.ID != "" {
-		b.WriteString(" id " + device.Quote(device.Cut(e.ID, limit)))
+		b.WriteString(" id " + device.Quote(device.Cut(e.ID, f.runes)))
 	}
-	for _, name := range e.Flags.Names() {
+	flags := e.Flags
+	if f.brief && pressable(e) {
+		flags &^= device.Clickable
+	}
+	for _, name := range flags.Names() {
 		b.WriteString(" " + name)
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// pressable reports whether the rest of e's line says that it can be pressed.
+func pressable(e device.Element) bool {
+	return e.Flags&(device.Editable|device.Checkable) != 0 || slices.Contains([]string{"button", "link", "tab", "menuitem", "option"}, strings.ToLower(e.Role))
 }
 
 // word makes a role one word of letters, digits, '_' and '-'.

@@ -35,8 +35,8 @@ func (a *attempt) step(ctx context.Context, d decision) *end {
 	if a.scene, err = a.driver.Observe(ctx); err != nil {
 		return deviceFailed(ctx, err)
 	}
-	a.history = append(a.history, planner.Past{Step: a.steps, Call: d.call,
-		Result: "ok, " + device.Compare(&before, &a.scene).String()})
+	change := device.Compare(&before, &a.scene)
+	a.history = append(a.history, planner.Past{Step: a.steps, Call: d.call, Result: "ok, " + change.String(), Changed: !change.Same, Fresh: change.Fresh})
 	if a.circles.observe(before.Hash, a.scene.Hash) {
 		return over(Stuck, "no_progress", "the last steps changed nothing on the screen")
 	}
