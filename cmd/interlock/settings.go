@@ -77,6 +77,8 @@ func (s *settings) table() []setting {
 			doc: "another address of the provider's API; empty: the vendor's own", into: to(&s.planner.BaseURL, webAddress)},
 		{name: "AI_PLANNER_IMAGE_MAX_EDGE", uses: forPlanning, fallback: "1568",
 			doc: "the longer edge of a screenshot in pixels, scaled down at the host", into: to(&s.planner.ImageMaxEdge, whole(64, 8000))},
+		{name: "AI_PLANNER_SCENE_CHARS", uses: forPlanning, fallback: "4000",
+			doc: "characters that the text of one screen may take in a prompt", into: to(&s.planner.SceneChars, whole(500, 100_000))},
 		{name: "ANTHROPIC_API_KEY", uses: forProvider, secret: true,
 			doc: "Anthropic's key", into: to(&s.planner.AnthropicKey, hidden)},
 		{name: "OPENAI_API_KEY", uses: forProvider, secret: true,

@@ -101,7 +101,7 @@ func androidPhones(d DeviceConfig) host.Finder {
 func (p Planner) planners() (host.Planners, error) {
 	if p.Enabled && p.Cloud() {
 		return func(cloud llm.ToolCaller) planner.Planner {
-			return planner.NewAI(cloud, planner.Options{Timeout: p.Timeout})
+			return planner.NewAI(cloud, p.options())
 		}, nil
 	}
 	direct, err := p.direct()

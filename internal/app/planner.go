@@ -40,6 +40,7 @@ type Planner struct {
 	Timeout      time.Duration // of a whole decision; zero: llm.DefaultTimeout
 	BaseURL      string        // "": the vendor's own address
 	ImageMaxEdge int           // pixels; zero: device's default
+	SceneChars   int           // of one screen in a prompt; zero: planner.DefaultSceneBudget
 	AnthropicKey secret.String
 	OpenAIKey    secret.String
 	Script       string // path of the scripted provider's rules; "": the built-in ones, which know the demo's task

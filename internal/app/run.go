@@ -49,7 +49,11 @@ func (p Planner) direct() (planner.Planner, error) {
 	if caller == nil {
 		return nil, errNoProvider
 	}
-	return planner.NewAI(caller, planner.Options{Timeout: p.Timeout}), nil
+	return planner.NewAI(caller, p.options()), nil
+}
+
+func (p Planner) options() planner.Options {
+	return planner.Options{Timeout: p.Timeout, SceneBudget: p.SceneChars}
 }
 
 // onlooker is the runner's host where there is no lease to keep.
