@@ -14,7 +14,7 @@ func TestTheScenesBudgetIsASetting(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "rules.json")
 	if err := os.WriteFile(script, []byte(`{"rules": [
-		{"name": "cut", "if": {"screen": ["more not shown"]}, "call": {"tool": "finish", "arguments": {"status": "infeasible", "summary": "cut"}}},
+		{"name": "cut", "if": {"prompt": ["more not shown"]}, "call": {"tool": "finish", "arguments": {"status": "infeasible", "summary": "cut"}}},
 		{"name": "whole", "if": {"screen": ["Alan Turing"]}, "call": {"tool": "finish", "arguments": {"status": "infeasible", "summary": "whole"}}},
 		{"name": "open", "if": {"screen": ["Contacts"]}, "call": {"tool": "open_app", "arguments": {"package": "sim.contacts"}}}
 	]}`), 0o600); err != nil {
