@@ -51,7 +51,7 @@ func (p *Phone) act(ctx context.Context, sent bool, command string) error {
 
 // actFor is act for a command that takes a while by itself.
 func (p *Phone) actFor(ctx context.Context, while time.Duration, sent bool, command string) error {
-	l := actLimits
+	l := p.limits.act
 	l.time += while
 	o, err := p.shell(ctx, l, p.guard()+command)
 	switch {
@@ -139,15 +139,35 @@ func (p *Phone) openApp(ctx context.Context, app string) error {
 	if len(app) > 255 || !packageName.MatchString(app) {
 		return device.Refuse("this is not the package name of an app")
 	}
-	o, err := p.shell(ctx, lookLimits, "cmd package resolve-activity --brief -c android.intent.category.LAUNCHER "+quote(app))
+	o, err := p.shell(ctx, p.limits.ask, "cmd package resolve-activity --brief -c android.intent.category.LAUNCHER "+quote(app))
 	if err != nil {
 		return looking(err)
 	}
-	lines := strings.Fields(string(o.out))
-	if len(lines) == 0 || !componentName.MatchString(lines[len(lines)-1]) || !strings.HasPrefix(lines[len(lines)-1], app+"/") {
+	start := componentOf(app, string(o.out))
+	if strings.Contains(string(o.out), chooser) { // the app has several icons
+		o, err = p.shell(ctx, p.limits.ask, "cmd package query-activities --brief -a android.intent.action.MAIN -c android.intent.category.LAUNCHER "+quote(app))
+		if err != nil {
+			return looking(err)
+		}
+		start = componentOf(app, string(o.out))
+	}
+	if start == "" {
 		return device.Refuse("no app of this name is installed, or it can't be started")
 	}
-	return p.act(ctx, false, "am start -n "+quote(lines[len(lines)-1]))
+	return p.act(ctx, false, "am start -n "+quote(start))
+}
+
+// chooser is what Android names where several activities would do.
+const chooser = ".ResolverActivity"
+
+// componentOf returns the first component of the app that a report names.
+func componentOf(app, report string) string {
+	for _, word := range strings.Fields(report) {
+		if componentName.MatchString(word) && strings.HasPrefix(word, app+"/") {
+			return word
+		}
+	}
+	return ""
 }
 
 // openURL opens an address in whatever app takes it.

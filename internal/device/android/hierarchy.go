@@ -17,6 +17,7 @@ const (
 
 // hierarchy is a window's description, as uiautomator read it.
 type hierarchy struct {
+	source   device.Tree
 	rotation int // quarter turns; -1 where it does not say
 	app      string
 	apps     map[string]bool // every package that has a node

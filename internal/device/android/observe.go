@@ -17,16 +17,26 @@ const (
 	lookPause = 250 * time.Millisecond
 )
 
-// Observe reads the screen. A phone that had gone offline is connected anew
-// once, since looking may be repeated.
+// Observe reads the screen once the parts of it fit together.
 func (p *Phone) Observe(ctx context.Context) (device.Scene, error) {
+	return p.see(ctx, looks, p.opts.Screenshots)
+}
+
+// Glance reads the screen once, without a picture.
+func (p *Phone) Glance(ctx context.Context) (device.Scene, error) {
+	return p.see(ctx, 1, false)
+}
+
+// see looks at most so many times. A phone that had gone offline is connected
+// anew once, since looking may be repeated.
+func (p *Phone) see(ctx context.Context, tries int, picture bool) (device.Scene, error) {
 	if p.closed.Load() {
 		return device.Scene{}, device.Fail(device.ErrLost, device.No)
 	}
-	s, err := p.look(ctx)
+	s, err := p.look(ctx, tries, picture)
 	var before unsent
 	if errors.As(err, &before) && errors.Is(kindOf(err), device.ErrLost) && p.heal(ctx) == nil {
-		s, err = p.look(ctx)
+		s, err = p.look(ctx, tries, picture)
 	}
 	if err != nil {
 		return device.Scene{}, looking(err)
@@ -36,27 +46,26 @@ func (p *Phone) Observe(ctx context.Context) (device.Scene, error) {
 
 // sight is one reading of the phone.
 type sight struct {
-	tree          hierarchy
-	noTree        error // why there is no tree
-	boot          string
-	size          device.Size // as the phone is turned
-	windows       windows
-	noWindows     error
-	keyboard      bool
-	picture       []byte // PNG
-	noPicture     error
-	rotation      int
-	knownRotation bool
+	tree      hierarchy
+	noTree    error // why there is no tree
+	boot      string
+	size      device.Size // as the phone is turned
+	rotation  int         // quarter turns
+	windows   windows
+	noWindows error
+	keyboard  bool
+	picture   []byte // PNG; nil: none was wanted, or noPicture says why
+	noPicture error
 }
 
 // look reads until what was read fits together, or as often as it may.
-func (p *Phone) look(ctx context.Context) (s device.Scene, err error) {
+func (p *Phone) look(ctx context.Context, tries int, picture bool) (s device.Scene, err error) {
 	var seen sight
 	for try := 1; ; try++ {
-		if seen, err = p.read(ctx); err != nil {
+		if seen, err = p.read(ctx, picture); err != nil {
 			return s, err
 		}
-		if seen.fits() || try == looks {
+		if seen.fits() || try == tries {
 			break
 		}
 		if err := sleep.For(ctx, lookPause); err != nil {
@@ -71,7 +80,7 @@ func (p *Phone) look(ctx context.Context) (s device.Scene, err error) {
 // of one screen.
 func (s *sight) fits() bool {
 	if s.noTree != nil {
-		return errors.Is(s.noTree, errRestless)
+		return true // it was asked for often enough
 	}
 	app := s.windows.app()
 	return (app == "" || s.tree.apps[app]) && !s.tree.webEmpty && (s.picture == nil || upright(s.picture, s.size))
@@ -79,7 +88,7 @@ func (s *sight) fits() bool {
 
 // read reads everything once. The description comes first: it takes longest,
 // and says when the screen is at rest.
-func (p *Phone) read(ctx context.Context) (s sight, err error) {
+func (p *Phone) read(ctx context.Context, picture bool) (s sight, err error) {
 	s.tree, s.noTree = p.tree(ctx)
 	if err := s.noTree; err != nil && !incomplete(err) {
 		return s, err
@@ -89,7 +98,7 @@ func (p *Phone) read(ctx context.Context) (s sight, err error) {
 	asking.Go(func() { noSize = p.readSize(ctx, &s) })
 	asking.Go(func() { s.noWindows = p.readWindows(ctx, &s.windows) })
 	asking.Go(func() { s.keyboard, _ = p.keyboardShown(ctx) })
-	if p.opts.Screenshots {
+	if picture {
 		asking.Go(func() { s.picture, s.noPicture = p.capture(ctx) })
 	}
 	asking.Wait()
@@ -99,9 +108,8 @@ func (p *Phone) read(ctx context.Context) (s sight, err error) {
 	case p.boot != "" && s.boot != p.boot:
 		return s, device.ErrLost.Because(errRestarted)
 	}
-	s.rotation, s.knownRotation = s.tree.rotation, s.noTree == nil && s.tree.rotation >= 0
-	if !s.knownRotation {
-		s.rotation, s.knownRotation = p.readRotation(ctx)
+	if s.rotation = s.tree.rotation; s.noTree != nil || s.rotation < 0 {
+		s.rotation = p.readRotation(ctx)
 	}
 	s.size = turned(s.size, s.rotation)
 	return s, nil
@@ -112,7 +120,7 @@ var errRestarted = errors.New("adb: the phone has restarted since it was claimed
 
 // readSize asks for the phone's boot and natural size.
 func (p *Phone) readSize(ctx context.Context, s *sight) error {
-	o, err := p.shell(ctx, lookLimits, "cat "+bootFile+"; echo; wm size")
+	o, err := p.shell(ctx, p.limits.ask, "cat "+bootFile+"; echo; wm size")
 	if err != nil {
 		return err
 	}
@@ -126,7 +134,7 @@ func (p *Phone) readSize(ctx context.Context, s *sight) error {
 }
 
 func (p *Phone) readWindows(ctx context.Context, w *windows) error {
-	o, err := p.shell(ctx, lookLimits, "dumpsys window")
+	o, err := p.shell(ctx, p.limits.ask, "dumpsys window")
 	if err == nil {
 		*w = readWindows(string(o.out))
 	}
@@ -134,7 +142,7 @@ func (p *Phone) readWindows(ctx context.Context, w *windows) error {
 }
 
 func (p *Phone) keyboardShown(ctx context.Context) (bool, error) {
-	o, err := p.shell(ctx, lookLimits, "dumpsys input_method")
+	o, err := p.shell(ctx, p.limits.ask, "dumpsys input_method")
 	if err != nil {
 		return false, err
 	}
@@ -145,38 +153,26 @@ func (p *Phone) keyboardShown(ctx context.Context) (bool, error) {
 	return shown, nil
 }
 
-// readRotation asks where the description does not say.
-func (p *Phone) readRotation(ctx context.Context) (int, bool) {
+// readRotation asks where the description does not say; 0 where nobody does.
+func (p *Phone) readRotation(ctx context.Context) int {
 	for _, report := range []string{"dumpsys input", "dumpsys display"} {
-		if o, err := p.shell(ctx, lookLimits, report); err == nil {
+		if o, err := p.shell(ctx, p.limits.ask, report); err == nil {
 			if n, ok := readRotation(string(o.out)); ok {
-				return n, true
+				return n
 			}
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // scene makes a scene of what was read.
 func (p *Phone) scene(seen sight) (device.Scene, error) {
-	s := device.Scene{Size: seen.size, Rotation: seen.rotation * 90, KeyboardShown: seen.keyboard,
-		Secure: seen.windows.secure, Elements: seen.tree.nodes, App: seen.windows.app()}
-	if seen.noTree == nil {
-		if s.App == "" {
-			s.App = seen.tree.app
-		} else if !seen.tree.apps[s.App] {
-			s.App = "" // one app has the focus and another was described: nobody knows whose screen it is
-		}
-	} else if s.App == "" {
-		s.App = seen.windows.fallback
-	}
+	s := device.Scene{App: seen.app(), Size: seen.size, Rotation: seen.rotation * 90, KeyboardShown: seen.keyboard, Secure: seen.windows.secure,
+		Elements: seen.tree.nodes, Tree: seen.tree.source, Opaque: seen.tree.webEmpty, Unsettled: !seen.fits() || seen.tree.source == treeBrief}
 	if seen.keyboard {
 		s.Elements = above(s.Elements, seen.windows.keyboard)
 	}
-	if seen.noWindows != nil && seen.picture != nil && black(seen.picture) {
-		s.Secure = true // it can't be asked, and looks like it
-	}
-	if !s.Secure && seen.picture != nil && upright(seen.picture, seen.size) {
+	if seen.showable() {
 		var err error
 		if s.Screenshot, err = device.NewScreenshot(seen.picture, seen.size, p.opts.ImageEdge); err != nil {
 			seen.noPicture = err
@@ -185,12 +181,37 @@ func (p *Phone) scene(seen sight) (device.Scene, error) {
 	if seen.noTree == nil {
 		return s, nil
 	}
-	if s.Screenshot == nil {
-		return s, errors.Join(seen.noTree, seen.noPicture)
+	if !p.opts.Screenshots || seen.noPicture != nil {
+		return s, device.ErrFailed.Because(errors.Join(seen.noTree, seen.noPicture))
 	}
-	s.Elements = []device.Element{{Role: "note", Label: "the phone gives no description of this screen; only the picture shows it",
-		Bounds: device.Rect{X1: s.Size.W, Y1: s.Size.H}}}
+	note := "the phone gives no description of this screen; only the picture shows it"
+	if s.Secure {
+		note = "the phone gives no description of this screen, and the app forbids pictures of it"
+	}
+	s.Tree, s.Opaque, s.Elements = treeNone, true, []device.Element{{Role: "note", Label: note, Bounds: device.Rect{X1: s.Size.W, Y1: s.Size.H}}}
 	return s, nil
+}
+
+// app is the app in front, "" where the reading can't tell: one app has the
+// focus and another was described.
+func (s *sight) app() string {
+	app := s.windows.app()
+	switch {
+	case s.noTree != nil && app == "":
+		return s.windows.fallback
+	case s.noTree == nil && app == "":
+		return s.tree.app
+	case s.noTree == nil && !s.tree.apps[app]:
+		return ""
+	}
+	return app
+}
+
+// showable reports whether the picture may be shown and is of this screen.
+// Where the phone does not say whether the screen is secure, a black picture
+// says it.
+func (s *sight) showable() bool {
+	return s.picture != nil && upright(s.picture, s.size) && !s.windows.secure && (s.noWindows == nil || !black(s.picture))
 }
 
 // above takes away what lies under the keyboard.

@@ -25,6 +25,8 @@ type Options struct {
 	Screenshots bool
 	ImageEdge   int // see device.NewScreenshot
 	Logger      *slog.Logger
+
+	limits patience // of zero: usualPatience
 }
 
 // Phone is one phone that is claimed. It implements device.Driver.
@@ -35,6 +37,7 @@ type Phone struct {
 	boot   string // the phone's name for its life since it was switched on; "" where it does not say
 	info   device.Info
 	log    *slog.Logger
+	limits patience
 	closed atomic.Bool
 
 	// What the last looks found; only Observe and Do touch it, one at a time.
@@ -46,14 +49,21 @@ type Phone struct {
 // Open claims a phone. Its errors are faults: device_missing where adb is not
 // installed, device_lost, device_unauthorized and device_failed.
 func Open(ctx context.Context, o Options) (*Phone, error) {
-	p := &Phone{opts: o, server: serverAt(o.Server), serial: o.Serial, log: o.Logger}
+	p := &Phone{opts: o, server: serverAt(o.Server), serial: o.Serial, log: o.Logger, limits: o.limits}
+	if p.limits == (patience{}) {
+		p.limits = usualPatience
+	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	if err := p.reach(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.claim(ctx); err != nil {
+	err := p.claim(ctx)
+	if errors.Is(err, errSlow) && p.heal(ctx) == nil { // listed as ready, and silent
+		err = p.claim(ctx)
+	}
+	if err != nil {
 		return nil, kindOf(err).Because(err)
 	}
 	if err := p.putBack(ctx); err != nil {
@@ -149,7 +159,7 @@ func (p *Phone) claim(ctx context.Context) error {
 	if !strings.Contains(features, "shell_v2") {
 		return fault.New(device.ErrFailed.Kind, device.ErrFailed.Code, "the phone is older than Android 7, which is the oldest that can be driven")
 	}
-	o, err := p.shell(ctx, lookLimits, "cat "+bootFile+"; echo; getprop ro.product.model; getprop ro.build.version.release; input keyevent 224")
+	o, err := p.shell(ctx, p.limits.ask, "cat "+bootFile+"; echo; getprop ro.product.model; getprop ro.build.version.release; input keyevent 224")
 	if err != nil {
 		return err
 	}

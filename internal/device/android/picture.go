@@ -22,7 +22,7 @@ func (p *Phone) capture(ctx context.Context) ([]byte, error) {
 	if p.display != "" {
 		command = "screencap -p -d " + p.display
 	}
-	o, err := p.shell(ctx, screenLimits, command)
+	o, err := p.shell(ctx, p.limits.screen, command)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (p *Phone) capture(ctx context.Context) ([]byte, error) {
 }
 
 func (p *Phone) firstDisplay(ctx context.Context) string {
-	o, err := p.shell(ctx, lookLimits, "dumpsys SurfaceFlinger --display-id")
+	o, err := p.shell(ctx, p.limits.ask, "dumpsys SurfaceFlinger --display-id")
 	if ids := readDisplays(string(o.out)); err == nil && len(ids) > 0 {
 		return ids[0]
 	}

@@ -56,7 +56,7 @@ func (p *Phone) borrowMethod(ctx context.Context, sent bool) error {
 
 // ownMethod asks for what will have to be put back.
 func (p *Phone) ownMethod(ctx context.Context) (borrowed, error) {
-	o, err := p.shell(ctx, lookLimits, "settings get secure default_input_method; ime list -s")
+	o, err := p.shell(ctx, p.limits.ask, "settings get secure default_input_method; ime list -s")
 	if err != nil {
 		return borrowed{}, err
 	}
@@ -73,7 +73,7 @@ func (p *Phone) awaitMethod(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, methodTime, errSlow)
 	defer cancel()
 	for {
-		o, err := p.shell(ctx, lookLimits, "settings get secure default_input_method; dumpsys input_method")
+		o, err := p.shell(ctx, p.limits.ask, "settings get secure default_input_method; dumpsys input_method")
 		if err != nil {
 			return err
 		}
@@ -101,10 +101,10 @@ func (p *Phone) putBack(ctx context.Context) error {
 	if !b.Enabled {
 		command += "; ime disable " + methodHelper
 	}
-	if _, err := p.shell(ctx, actLimits, command); err != nil {
+	if _, err := p.shell(ctx, p.limits.act, command); err != nil {
 		return err
 	}
-	o, err := p.shell(ctx, lookLimits, "settings get secure default_input_method")
+	o, err := p.shell(ctx, p.limits.ask, "settings get secure default_input_method")
 	if err != nil {
 		return err
 	}

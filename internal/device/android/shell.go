@@ -26,13 +26,16 @@ type limits struct {
 	bytes int // of its output
 }
 
-// The limits of each kind of command.
-var (
-	lookLimits   = limits{3 * time.Second, 4 << 20}   // a side question
-	actLimits    = limits{10 * time.Second, 64 << 10} // an action
-	dumpLimits   = limits{20 * time.Second, 32 << 20} // uiautomator waits ten seconds for a screen to rest
-	screenLimits = limits{10 * time.Second, 64 << 20}
-)
+// patience is the limits of each kind of command. A side question has its own
+// short time, so that a report that Android takes long to write costs no more.
+type patience struct{ ask, act, dump, screen limits }
+
+var usualPatience = patience{
+	ask:    limits{3 * time.Second, 4 << 20},
+	act:    limits{10 * time.Second, 64 << 10},
+	dump:   limits{20 * time.Second, 32 << 20}, // uiautomator waits ten seconds for a screen to rest
+	screen: limits{10 * time.Second, 64 << 20},
+}
 
 // output is what a command wrote and how it ended.
 type output struct {

@@ -125,7 +125,7 @@ func (p *Phone) channel(ctx context.Context, text string) (typist, error) {
 	if ascii {
 		return p.typeASCII, nil
 	}
-	o, err := p.shell(ctx, lookLimits, "ime list -s -a; pm path "+clipboardHelper)
+	o, err := p.shell(ctx, p.limits.ask, "ime list -s -a; pm path "+clipboardHelper)
 	switch installed := string(o.out); {
 	case err != nil:
 		return nil, looking(err)

@@ -21,6 +21,13 @@ func incomplete(err error) bool {
 	return errors.Is(err, errRestless) || errors.Is(err, errNoRoot) || errors.Is(err, errTreeCut) || errors.Is(err, errNoTree)
 }
 
+// Where the elements of a scene come from.
+const (
+	treeWhole device.Tree = "uiautomator"
+	treeBrief device.Tree = "uiautomator-brief" // without what Android thinks unimportant
+	treeNone  device.Tree = "picture"
+)
+
 // Commands of uiautomator. It exits with 0 also where it fails. The file is
 // for phones on which it can't write to /dev/tty.
 const (
@@ -70,7 +77,7 @@ func (p *Phone) tree(ctx context.Context) (hierarchy, error) {
 
 // dump asks uiautomator, again where its answer was cut or there was no window.
 func (p *Phone) dump(ctx context.Context, command string) (h hierarchy, err error) {
-	const tries = 3
+	const tries = 5
 	for try := 1; try <= tries; try++ {
 		h, err = p.dumpOnce(ctx, command)
 		if !errors.Is(err, errTreeCut) && !errors.Is(err, errNoRoot) {
@@ -84,11 +91,14 @@ func (p *Phone) dump(ctx context.Context, command string) (h hierarchy, err erro
 }
 
 func (p *Phone) dumpOnce(ctx context.Context, command string) (hierarchy, error) {
-	o, err := p.shell(ctx, dumpLimits, command)
+	o, err := p.shell(ctx, p.limits.dump, command)
 	if err != nil {
 		return hierarchy{}, err
 	}
 	h, err := readHierarchy(o.out)
+	if h.source = treeWhole; command == dumpBrief {
+		h.source = treeBrief
+	}
 	if !errors.Is(err, errNoTree) {
 		return h, err
 	}

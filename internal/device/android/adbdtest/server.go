@@ -15,6 +15,7 @@ import (
 type Server struct {
 	Address string // host:port
 	cmd     *exec.Cmd
+	blocker net.Listener
 	home    string
 }
 
@@ -156,4 +157,33 @@ func (s *Server) Await(t testing.TB, p *Phone, state string) {
 			t.Fatalf("the adb server lists the phone as %q after 30 s, want %q", found, state)
 		}
 	}
+}
+
+// Block ends the server and keeps its address, so that none can be started
+// there until Unblock.
+func (s *Server) Block(t testing.TB) {
+	t.Helper()
+	s.Stop()
+	l, err := net.Listen("tcp", s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.blocker = l
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close() })
+}
+
+// Unblock ends Block, and starts the server again.
+func (s *Server) Unblock(t testing.TB) {
+	t.Helper()
+	s.blocker.Close()
+	s.start(t)
 }
