@@ -22,6 +22,13 @@ type Document struct {
 	AllowedTools    []string `json:"allowed_tools,omitzero"`    // empty: all that are offered
 	MaxRisk         Risk     `json:"max_risk,omitzero"`         // "": high
 	AllowedPackages []string `json:"allowed_packages,omitzero"` // apps that may be acted on; empty: any
+	// ConfirmWords are words and phrases; a call that touches something whose
+	// name contains one needs a person's confirmation. nil: those of
+	// DefaultConfirmWords; empty: none.
+	ConfirmWords []string `json:"confirm_words,omitzero"`
+	// Reversible are tools whose calls can be taken back or made again without
+	// harm in this task's apps. See Commits.
+	Reversible []string `json:"reversible,omitzero"`
 }
 
 // Risk is how much harm a call can do.
@@ -81,6 +88,12 @@ type Facts struct {
 	// PasswordField says that the call types into a password field, so that
 	// its arguments would put a password into prompts and records.
 	PasswordField bool
+	// Names are what the thing that the call touches shows, is described as
+	// and is called by its app.
+	Names []string
+	// Reversible says that what this call does can surely be taken back. It
+	// plays no part in the verdict; see Commits.
+	Reversible bool
 	// Confirm says that the tool's owner wants a person's answer to each call.
 	Confirm bool
 }
@@ -99,6 +112,7 @@ var rules = []rule{
 	{"allowed_packages", packageAllowed},
 	{"app_lock", appLocked},
 	{"password_field", passwordTyped},
+	{"confirm_words", wordTouched},
 	{"confirmation", confirmationWanted},
 }
 
@@ -166,6 +180,14 @@ func passwordTyped(_ Document, f Facts) (Effect, string) {
 		return "", ""
 	}
 	return Confirm, "typing into a password field needs a person's confirmation"
+}
+
+func wordTouched(doc Document, f Facts) (Effect, string) {
+	w, found := doc.confirmWord(f.Names)
+	if !found {
+		return "", ""
+	}
+	return Confirm, fmt.Sprintf("what this call touches is named with %q, which needs a person's confirmation", w)
 }
 
 func confirmationWanted(_ Document, f Facts) (Effect, string) {

@@ -43,6 +43,10 @@ func TestEvaluate(t *testing.T) {
 		"a lock does not widen the policy":         {policy.Document{AllowedPackages: []string{"x.y"}}, with(func(f *policy.Facts) { f.AppLock = []string{"a.b"} }), policy.Deny, "allowed_packages"},
 		"a password field wants a person":          {policy.Document{}, with(func(f *policy.Facts) { f.PasswordField = true }), policy.Confirm, "password_field"},
 		"a tool that wants a person's answer":      {policy.Document{}, with(func(f *policy.Facts) { f.Confirm = true }), policy.Confirm, "confirmation"},
+		"what pays wants a person":                 {policy.Document{}, with(func(f *policy.Facts) { f.Names = []string{"", "Pay now"} }), policy.Confirm, "confirm_words"},
+		"a list of one's own replaces ours":        {policy.Document{ConfirmWords: []string{"launch"}}, with(func(f *policy.Facts) { f.Names = []string{"Pay now"} }), policy.Allow, "default"},
+		"and is kept":                              {policy.Document{ConfirmWords: []string{"launch"}}, with(func(f *policy.Facts) { f.Names = []string{"Launch it"} }), policy.Confirm, "confirm_words"},
+		"an empty list asks for nobody":            {policy.Document{ConfirmWords: []string{}}, with(func(f *policy.Facts) { f.Names = []string{"Pay now"} }), policy.Allow, "default"},
 		"deny beats confirm":                       {policy.Document{MaxRisk: policy.Low}, with(func(f *policy.Facts) { f.PasswordField = true }), policy.Deny, "risk_ceiling"},
 		"of several denials the first rule counts": {policy.Document{MaxRisk: policy.Low, AllowedTools: []string{"x"}, AllowedPackages: []string{"x.y"}}, tap, policy.Deny, "tool_allow_list"},
 	} {

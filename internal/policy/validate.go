@@ -21,6 +21,8 @@ func (doc Document) Validate() error {
 	wrong.Require(doc.MaxRisk == "" || doc.MaxRisk.rank() >= 0, "max_risk is not one of low, medium and high")
 	requireNames(&wrong, "allowed_tools", doc.AllowedTools)
 	requireNames(&wrong, "allowed_packages", doc.AllowedPackages)
+	requireNames(&wrong, "confirm_words", doc.ConfirmWords)
+	requireNames(&wrong, "reversible", doc.Reversible)
 	return wrong.Refuse("invalid_policy", "the policy")
 }
 
