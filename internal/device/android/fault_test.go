@@ -27,8 +27,8 @@ func seeing(t *testing.T, o adbdtest.Options) *world {
 
 const restless = "ERROR: could not get idle state.\n"
 
-// The numbers are of the table of public faults in docs/rough-edges.md's
-// sources; each is one that adb drivers have had. R-RUN-2, R-RUN-4
+// The numbers count the faults that drivers of phones are publicly known for.
+// R-RUN-2, R-RUN-4
 func TestFaultsOfObserving(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -24,6 +24,9 @@ type tag struct {
 
 type attr struct{ name, value string }
 
+// maxAttrs is more than uiautomator writes in one tag; what is beyond is left out.
+const maxAttrs = 64
+
 // get returns the value of an attribute, "" where there is none.
 func (t *tag) get(name string) string {
 	for _, a := range t.attrs {
@@ -112,7 +115,9 @@ func (m *markup) attribute() bool {
 		m.rest = nil
 		return false
 	}
-	m.tag.attrs = append(m.tag.attrs, attr{name, repaired(after[1 : 1+end])})
+	if len(m.tag.attrs) < maxAttrs {
+		m.tag.attrs = append(m.tag.attrs, attr{name, repaired(after[1 : 1+end])})
+	}
 	m.rest = after[end+2:]
 	return true
 }

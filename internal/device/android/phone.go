@@ -193,7 +193,7 @@ func (p *Phone) Close() error {
 // Timing of healing.
 const (
 	healTime  = 6 * time.Second
-	healPause = 100 * time.Millisecond
+	healPause = 200 * time.Millisecond
 )
 
 // heal connects a phone anew that is offline or gone, and waits until it can be
@@ -202,15 +202,17 @@ const (
 func (p *Phone) heal(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, healTime, errSlow)
 	defer cancel()
-	if strings.Contains(p.serial, ":") {
+	if p.networked() {
 		p.server.query(ctx, "host:disconnect:"+p.serial) // refused where it is gone
-		if _, err := p.server.query(ctx, "host:connect:"+p.serial); err != nil {
-			return err
-		}
 	} else if _, err := p.server.query(ctx, "host:reconnect-offline"); err != nil {
 		return err
 	}
 	for {
+		if p.networked() { // the server says that it is connected while it is still letting go of the old connection
+			if _, err := p.server.query(ctx, "host:connect:"+p.serial); err != nil {
+				return err
+			}
+		}
 		state, err := p.server.query(ctx, "host-serial:"+p.serial+":get-state")
 		if err == nil && state == stateReady {
 			return nil
@@ -220,3 +222,7 @@ func (p *Phone) heal(ctx context.Context) error {
 		}
 	}
 }
+
+// networked reports whether the phone is on the network: its serial number is
+// an address then.
+func (p *Phone) networked() bool { return strings.Contains(p.serial, ":") }
