@@ -36,7 +36,7 @@ func CallPath(app catalog.AppID, operation string) string {
 // Limits of what is read of a request.
 const (
 	maxToken       = site.MaxToken
-	maxInstruction = 4*selector.MaxInstruction + 1024 // JSON may write a byte as six
+	maxInstruction = 6*selector.MaxInstruction + 1024 // JSON may write a byte as six
 )
 
 // Config sets up the door. The rooms and Logger must be set.

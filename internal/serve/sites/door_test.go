@@ -14,6 +14,7 @@ import (
 	"interlock/internal/baresite"
 	"interlock/internal/bridge/abn"
 	"interlock/internal/bridge/catalog"
+	"interlock/internal/bridge/selector"
 	"interlock/internal/bridge/site"
 	"interlock/internal/serve/sites"
 	"interlock/internal/waittest"
@@ -123,6 +124,19 @@ func TestAnAppThatIsNotEnabledIsNotProposed(t *testing.T) {
 	var r sites.Resolution
 	if err := json.Unmarshal(a.Data, &r); err != nil || r.Status != "no_matching_tool" || r.Reason != "not_offered" {
 		t.Errorf("got %s", a.Body)
+	}
+}
+
+// An instruction as long as may be, in the longest form that JSON has for it,
+// is one all the same. R-BRIDGE-1
+func TestAnInstructionMayBeEscapedAllOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := `{"instruction":"` + strings.Repeat(`\u003f`, selector.MaxInstruction) + `"}`
+	a := w.send(baresite.Request{Path: sites.PathResolve, Scope: "platform:agent:invoke", Body: []byte(body)})
+	w.checkEnvelope(a)
+	if !a.OK || !bytes.Contains(a.Data, []byte(`"no_match"`)) {
+		t.Errorf("got %d %s", a.Status, a.Body)
 	}
 }
 
