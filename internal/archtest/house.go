@@ -40,7 +40,7 @@ var House = Plan{
 		{Name: "cloud/task", Inside: "tasks: attempts, leases, results", Knows: []string{"cloud/fleet", "policy", "llm"}, Tests: []string{"store/sqlite"}},
 		{Name: "cloud/decision", Inside: "the decision proxy and its log", Knows: []string{"tally", "retention", "cloud/task", "usage", "sleep"}, Tests: []string{"clocktest", "logtest", "store/sqlite", "provider/scripted"}},
 		{Name: "bridge/catalog", Inside: "apps with their operations, and what each tenant may use", Knows: []string{"audit", "policy"}, Tests: []string{"clocktest", "store/sqlite"}},
-		{Name: "bridge/site", Inside: "sites, their keys and their signed tokens", Knows: []string{"audit", "secret"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
+		{Name: "bridge/site", Inside: "sites, their keys and their signed tokens", Knows: []string{"audit", "retention"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
 		{Name: "bridge/credential", Inside: "tenants' secrets at the services behind apps, sealed at rest", Knows: []string{"bridge/catalog", "secret", "wholefile", "filelock"}, Tests: []string{"clocktest", "logtest", "store/sqlite"}},
 		{Name: "bridge/abn", Inside: "the app that asks the Australian Business Register", Knows: []string{"bridge/catalog", "secret"}, Tests: []string{"clocktest", "logtest", "waittest", "bridge/abn/abrtest"}},
 		{Name: "bridge/abn/abrtest", Inside: "a stand-in of the register's web service", Kind: ForTests},

@@ -34,7 +34,7 @@ func TestSpentTokensAreForgottenWhenTheyHaveExpired(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const tokens = 1200 // more than one page
+		const tokens = 1200 // three steps
 		began := time.Now()
 		var all sync.WaitGroup
 		for i := range tokens {
@@ -51,7 +51,7 @@ func TestSpentTokensAreForgottenWhenTheyHaveExpired(t *testing.T) {
 		for _, at := range []struct {
 			minute           time.Duration
 			forgotten, asked int64
-		}{{6, 0, 6}, {7, tokens, 8}, {10, tokens, 11}} {
+		}{{6, 0, 6}, {7, tokens, 9}, {10, tokens, 12}} {
 			time.Sleep(at.minute*time.Minute + time.Second - time.Since(began))
 			synctest.Wait()
 			if forgotten, asked := store.forgotten.Load(), store.asked.Load(); forgotten != at.forgotten || asked != at.asked {

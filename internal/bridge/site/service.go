@@ -8,6 +8,7 @@ import (
 
 	"interlock/internal/audit"
 	"interlock/internal/fault"
+	"interlock/internal/retention"
 	"interlock/internal/tenant"
 )
 
@@ -61,7 +62,6 @@ func (s *Service) fact(t tenant.ID, by, action, subject string, detail map[strin
 
 const (
 	forgetEvery = time.Minute
-	forgetPage  = 1000 // tokens in one transaction
 	// forgetMargin is how much longer a spent token is remembered than it could
 	// be good for, so that a process whose clock is behind still finds it.
 	forgetMargin = time.Minute
@@ -82,17 +82,11 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// forgetTokens goes page by page: each is committed, so one that fails costs no
-// other, and the next tick starts over.
+// forgetTokens goes in small steps: each is committed, so one that fails costs
+// no other, and the next tick starts over.
 func (s *Service) forgetTokens(ctx context.Context) {
-	before := s.now().Add(-forgetMargin)
-	for ctx.Err() == nil {
-		n, err := s.store.ForgetTokens(ctx, before, forgetPage)
-		if err != nil && ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "expired tokens of sites not forgotten; trying again in a minute", "error", err)
-		}
-		if err != nil || n < forgetPage {
-			return
-		}
+	_, err := retention.Sweep(ctx, s.now().Add(-forgetMargin), s.store.ForgetTokens)
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.WarnContext(ctx, "expired tokens of sites not forgotten; trying again in a minute", "error", err)
 	}
 }
