@@ -124,6 +124,32 @@ func TestARepeatPassesTheChecksOfWhoMayCall(t *testing.T) {
 	require(t, "without the scope", made{err: err}.code(), "insufficient_scope")
 }
 
+// cellar is a second app whose operations are called as the shelf's are.
+type cellar struct{ *shelf }
+
+func (c cellar) Describe() catalog.App {
+	a := c.shelf.Describe()
+	a.ID = "cellar"
+	return a
+}
+
+// R-BRIDGE-5: the answer of one app is never given for another's.
+func TestAKeyOfOneAppIsNotAnothers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	second := cellar{newShelf()}
+	both, err := catalog.New(w.db, []catalog.App{w.shelf.Describe(), second.Describe()}, catalog.Config{Now: w.clock.Now, Logger: w.log.Logger()})
+	w.must(both, err)
+	w.must(nil, both.Enable(t.Context(), acme, operator, "cellar", catalog.Quota{Limit: 10, Window: catalog.Day}))
+	s, err := gateway.New(w.db, both, w.creds, []gateway.App{w.shelf, second}, gateway.Config{Now: w.clock.Now, Logger: w.log.Logger()})
+	w.must(s, err)
+	require(t, "at the shelf", on(t.Context(), s, count("k")).code(), gateway.OK)
+	elsewhere := count("k")
+	elsewhere.App = "cellar"
+	_, err = s.Call(t.Context(), site.Caller{Tenant: acme, Site: caller.Site, Scopes: []string{"app:cellar:count_v1"}}, elsewhere)
+	require(t, "at the cellar", made{err: err}.code(), "idempotency_conflict")
+}
+
 func TestACallThatAnotherProcessHasUnderWayIsToldFromOneThatEnded(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		other := w.gateway(w.db)
@@ -221,6 +247,7 @@ func TestACallThatACrashCutIsMadeAgainOnlyIfItReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				w.crash(c.request)
+				w.clock.Advance(44 * time.Second) // a call that waits for everything may take nearly as long
 				w.settle()
 				w.expect(c.request, "call_in_flight") // for all that is known, it still is
 				w.outlast()
