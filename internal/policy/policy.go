@@ -27,8 +27,10 @@ type Document struct {
 	// DefaultConfirmWords; empty: none.
 	ConfirmWords []string `json:"confirm_words,omitzero"`
 	// Reversible are tools whose calls can be taken back or made again without
-	// harm in this task's apps. See Commits.
-	Reversible []string `json:"reversible,omitzero"`
+	// harm in this task's apps, Irreversible those whose calls can't. See
+	// Classify.
+	Reversible   []string `json:"reversible,omitzero"`
+	Irreversible []string `json:"irreversible,omitzero"`
 }
 
 // Risk is how much harm a call can do.
@@ -92,7 +94,7 @@ type Facts struct {
 	// and is called by its app.
 	Names []string
 	// Reversible says that what this call does can surely be taken back. It
-	// plays no part in the verdict; see Commits.
+	// plays no part in the verdict; see Classify.
 	Reversible bool
 	// Confirm says that the tool's owner wants a person's answer to each call.
 	Confirm bool

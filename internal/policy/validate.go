@@ -23,6 +23,7 @@ func (doc Document) Validate() error {
 	requireNames(&wrong, "allowed_packages", doc.AllowedPackages)
 	requireNames(&wrong, "confirm_words", doc.ConfirmWords)
 	requireNames(&wrong, "reversible", doc.Reversible)
+	requireNames(&wrong, "irreversible", doc.Irreversible)
 	return wrong.Refuse("invalid_policy", "the policy")
 }
 

@@ -25,7 +25,7 @@ func TestConfirmWordsAreFoundInNames(t *testing.T) {
 }
 
 // R-RUN-5: what nobody has classified counts as what can't be taken back.
-func TestCommits(t *testing.T) {
+func TestClassify(t *testing.T) {
 	t.Parallel()
 	tap := policy.Facts{Tool: "tap"}
 	toggle := policy.Facts{Tool: "tap", Reversible: true}
@@ -33,19 +33,21 @@ func TestCommits(t *testing.T) {
 	for name, c := range map[string]struct {
 		doc   policy.Document
 		facts policy.Facts
-		want  bool
+		want  policy.Class
 	}{
-		"unclassified":                             {policy.Document{}, tap, true},
-		"reversible by its tool":                   {policy.Document{}, toggle, false},
-		"reversible, says the operator":            {policy.Document{Reversible: []string{"swipe", "tap"}}, tap, false},
-		"another tool is reversible":               {policy.Document{Reversible: []string{"swipe"}}, tap, true},
-		"a confirm word outweighs the tool":        {policy.Document{}, named, true},
-		"and the operator's list":                  {policy.Document{Reversible: []string{"tap"}}, named, true},
-		"but not where the operator has no words":  {policy.Document{ConfirmWords: []string{}}, named, false},
-		"a word of the operator's makes it commit": {policy.Document{ConfirmWords: []string{"automatic"}}, named, true},
+		"nobody has said":                         {policy.Document{}, tap, policy.Unclassified},
+		"reversible, says the tool's owner":       {policy.Document{}, toggle, policy.Reversible},
+		"reversible, says the operator":           {policy.Document{Reversible: []string{"swipe", "tap"}}, tap, policy.Reversible},
+		"another tool is reversible":              {policy.Document{Reversible: []string{"swipe"}}, tap, policy.Unclassified},
+		"irreversible, says the operator":         {policy.Document{Irreversible: []string{"tap"}}, toggle, policy.Irreversible},
+		"of two lists the stricter counts":        {policy.Document{Reversible: []string{"tap"}, Irreversible: []string{"tap"}}, tap, policy.Irreversible},
+		"a confirm word outweighs the tool":       {policy.Document{}, named, policy.Irreversible},
+		"and the operator's list":                 {policy.Document{Reversible: []string{"tap"}}, named, policy.Irreversible},
+		"but not where the operator has no words": {policy.Document{ConfirmWords: []string{}}, named, policy.Reversible},
+		"a word of the operator's":                {policy.Document{ConfirmWords: []string{"automatic"}}, named, policy.Irreversible},
 	} {
-		if got := policy.Commits(c.doc, c.facts); got != c.want {
-			t.Errorf("%s: got %v", name, got)
+		if got := policy.Classify(c.doc, c.facts); got != c.want || got.Commits() != (c.want != policy.Reversible) {
+			t.Errorf("%s: got %s", name, got)
 		}
 	}
 }

@@ -28,6 +28,9 @@ type attempt struct {
 	info    device.Info
 
 	scene     device.Scene // what the next decision is made on
+	used      bool         // an action of that scene was sent: no decision is made on it any more
+	met       string       // hash of the last look before an action was sent
+	commits   []Commit     // of this attempt, as in the ledger
 	steps     int          // behind us
 	decisions int
 	spent     spending
@@ -54,7 +57,10 @@ func (a *attempt) run(ctx context.Context) *end {
 	if a.info, err = a.driver.Info(ctx); err != nil {
 		return deviceFailed(ctx, err)
 	}
-	if a.scene, err = a.driver.Observe(ctx); err != nil {
+	if e := a.resume(ctx); e != nil {
+		return e
+	}
+	if err := a.observe(ctx); err != nil {
 		return deviceFailed(ctx, err)
 	}
 	for {
@@ -77,7 +83,8 @@ type decision struct {
 	operation
 	proposal  planner.Proposal
 	verdict   policy.Verdict
-	sceneHash string // of the scene that it was made on
+	class     policy.Class // Reversible for what does not act
+	sceneHash string       // of the scene that it was made on
 	began     time.Time
 }
 
@@ -85,6 +92,11 @@ type decision struct {
 func (a *attempt) decideAndDo(ctx context.Context) *end {
 	if e := stopped(ctx); e != nil {
 		return e
+	}
+	if a.used {
+		if err := a.observe(ctx); err != nil {
+			return deviceFailed(ctx, err)
+		}
 	}
 	began := a.clock()
 	if e := a.task.Budgets.exhausted(a.steps, began.Sub(a.started), a.spent); e != nil {
@@ -97,7 +109,11 @@ func (a *attempt) decideAndDo(ctx context.Context) *end {
 	a.spent.add(p.Usage)
 	a.decisions++
 	d := decision{operation: read(p.Call, &a.scene), proposal: p, sceneHash: a.scene.Hash, began: began}
-	d.verdict = policy.Evaluate(a.task.Policy, d.facts(a.task.AppLock))
+	facts := d.facts(a.task.AppLock)
+	d.verdict = policy.Evaluate(a.task.Policy, facts)
+	if d.class = policy.Reversible; d.action != nil {
+		d.class = policy.Classify(a.task.Policy, facts)
+	}
 	switch {
 	case !d.verdict.Allows():
 		return a.turnDown(ctx, d, &refusal{"policy_denied", "The policy refused it (" + d.verdict.Rule + "): " + d.verdict.Reason + "."})

@@ -38,18 +38,20 @@ func refuse(code, format string, args ...any) *refusal {
 // operation is a call read against the scene that it was made on. Exactly one
 // of action, wait and ends says what to do, unless refused does.
 type operation struct {
-	call    tool.Call
-	args    planner.Arguments
-	action  device.Action
-	wait    time.Duration
-	ends    bool
-	target  *device.Element // what the action is aimed at
-	point   *device.Point   // where it touches, in device pixels
-	strict  bool            // aimed at a bare point: nothing on the screen may have changed
-	free    bool            // aimed at nothing on the screen
-	reach   policy.Reach
-	app     string
-	refused *refusal
+	call     tool.Call
+	args     planner.Arguments
+	action   device.Action
+	wait     time.Duration
+	ends     bool
+	target   *device.Element // what the action is aimed at
+	point    *device.Point   // where it touches, in device pixels
+	strict   bool            // aimed at a bare point: nothing on the screen may have changed
+	free     bool            // aimed at nothing on the screen
+	reach    policy.Reach
+	app      string
+	names    []string // of what it touches
+	undoable bool     // what it does can surely be taken back
+	refused  *refusal
 }
 
 // read turns a call into an operation on s.
@@ -100,6 +102,7 @@ func (op *operation) aim(s *device.Scene) *refusal {
 		return refuse("out_of_bounds", "The point is not on the screen.")
 	}
 	op.point, op.strict = &p, true
+	op.names = describing(s, p)
 	return nil
 }
 
@@ -112,8 +115,11 @@ func (op *operation) aimAt(s *device.Scene, ref string) *refusal {
 	if e.Flags.Has(device.Disabled) {
 		return refuse("disabled", "The element is disabled.")
 	}
-	center := e.Bounds.Center()
-	op.point = &center
+	p, ok := openPoint(s, e)
+	if !ok {
+		return refuse("covered", "Something else lies over the element. Deal with that first.")
+	}
+	op.point, op.names = &p, names(s, &e)
 	return nil
 }
 
@@ -121,6 +127,7 @@ func readTap(op *operation, s *device.Scene) *refusal {
 	if r := op.aim(s); r != nil {
 		return r
 	}
+	op.undoable = reversible(s, *op.point)
 	op.action = device.Tap{At: *op.point}
 	return nil
 }
@@ -148,6 +155,8 @@ func readSwipe(op *operation, s *device.Scene) *refusal {
 		}
 		area = op.target.Bounds
 	}
+	vertical := op.args.Direction == "up" || op.args.Direction == "down"
+	op.undoable = vertical && op.target == nil || op.target != nil && op.target.Flags.Has(device.Scrollable)
 	from, to := stroke(area, op.args.Direction)
 	op.action = device.Swipe{From: from, To: to, For: swipeTime}
 	return nil
@@ -175,7 +184,7 @@ func readTypeText(op *operation, s *device.Scene) *refusal {
 		}
 	} else if i := slices.IndexFunc(s.Elements, func(e device.Element) bool { return e.Flags.Has(device.Focused | device.Editable) }); i >= 0 {
 		e := s.Elements[i]
-		op.target = &e
+		op.target, op.names = &e, names(s, &e)
 	}
 	if op.target == nil || !op.target.Flags.Has(device.Editable) {
 		return refuse("no_field", "Text can be typed only into a field: give the ref of one.")
@@ -183,6 +192,7 @@ func readTypeText(op *operation, s *device.Scene) *refusal {
 	if r := typable(op.args.Text); r != nil {
 		return r
 	}
+	op.undoable = !op.args.Submit
 	op.action = device.TypeText{Into: op.point, Text: op.args.Text, Clear: op.args.Clear, Submit: op.args.Submit}
 	return nil
 }
@@ -199,10 +209,14 @@ func typable(text string) *refusal {
 	return nil
 }
 
-func readKey(op *operation, _ *device.Scene) *refusal {
+func readKey(op *operation, s *device.Scene) *refusal {
 	key := device.Key(op.args.Key)
-	op.action = device.Press{Key: key}
+	op.action, op.undoable = device.Press{Key: key}, key != device.Enter
 	switch key {
+	case device.Enter:
+		if i := slices.IndexFunc(s.Elements, focused); i >= 0 {
+			op.names = names(s, &s.Elements[i])
+		}
 	case device.Home:
 		op.reach, op.free = policy.ReachNothing, true
 	case device.Back: // the way out of an app that may not be acted on
@@ -216,7 +230,7 @@ func readHideKeyboard(op *operation, s *device.Scene) *refusal {
 	if !s.KeyboardShown {
 		return refuse("no_keyboard", "No keyboard is shown.")
 	}
-	op.action = device.HideKeyboard{}
+	op.action, op.undoable = device.HideKeyboard{}, true
 	return nil
 }
 
@@ -227,7 +241,7 @@ func readOpenApp(op *operation, _ *device.Scene) *refusal {
 	if len(op.args.Package) > 255 || !packageName.MatchString(op.args.Package) {
 		return refuse("bad_package", "This is not the package name of an app.")
 	}
-	op.action = device.OpenApp{Package: op.args.Package}
+	op.action, op.undoable = device.OpenApp{Package: op.args.Package}, true
 	return nil
 }
 
@@ -239,7 +253,7 @@ func readOpenURL(op *operation, s *device.Scene) *refusal {
 	if err != nil || len(op.args.URL) > maxURLBytes || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
 		return refuse("bad_url", "Only an http or https address without a user name can be opened.")
 	}
-	op.action = device.OpenURL{URL: u.String()}
+	op.action, op.names = device.OpenURL{URL: u.String()}, []string{u.Path, u.RawQuery, u.Fragment}
 	if s.Web {
 		op.reach, op.app = policy.ReachApp, u.Host
 	}
@@ -270,6 +284,7 @@ func (op *operation) facts(lock []string) policy.Facts {
 	return policy.Facts{
 		Tool: op.call.Tool, Risk: planner.RiskOf(op.call.Tool), Ends: op.ends,
 		Reach: op.reach, App: op.app, AppLock: lock,
+		Names: op.names, Reversible: op.undoable,
 		PasswordField: op.call.Tool == planner.TypeText && op.target != nil && op.target.Flags.Has(device.Password),
 	}
 }
@@ -288,6 +303,8 @@ func (op *operation) holds(was, now *device.Scene) bool {
 		return true
 	case op.strict:
 		return was.Hash == now.Hash
+	case was.Tree != now.Tree || was.Opaque != now.Opaque:
+		return false // another reading of the screen: nothing can be compared
 	case was.App != now.App || was.Size != now.Size || was.Rotation != now.Rotation || was.KeyboardShown != now.KeyboardShown:
 		return false
 	case op.target == nil:
@@ -303,8 +320,9 @@ func (op *operation) holds(was, now *device.Scene) bool {
 	return slices.EqualFunc(was.At(*op.point), now.At(*op.point), device.Element.Same)
 }
 
+func focused(e device.Element) bool { return e.Flags.Has(device.Focused) }
+
 func sameFocus(was, now *device.Scene) bool {
-	focused := func(e device.Element) bool { return e.Flags.Has(device.Focused) }
 	i, j := slices.IndexFunc(was.Elements, focused), slices.IndexFunc(now.Elements, focused)
 	if i < 0 || j < 0 {
 		return i < 0 && j < 0

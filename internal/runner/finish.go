@@ -18,12 +18,12 @@ func (a *attempt) finish(ctx context.Context, d decision) *end {
 	case d.args.Status == planner.StatusInfeasible:
 		e = over(Infeasible, "", d.args.Summary)
 	default:
-		now, err := a.driver.Observe(ctx)
+		now, err := device.Glance(ctx, a.driver)
 		if err != nil {
 			return a.stop(ctx, d, deviceFailed(ctx, err))
 		}
 		was := a.scene
-		a.scene = now
+		a.replace(now)
 		if !proven(d.args.Evidence, &was, &now) {
 			return a.unprovenClaim(ctx, d)
 		}

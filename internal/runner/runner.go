@@ -58,6 +58,7 @@ type Options struct {
 	Driver  device.Driver
 	Planner planner.Planner
 	Host    Host
+	Ledger  Ledger           // nil: commits are remembered as long as Run lasts
 	Clock   func() time.Time // nil: time.Now
 	Logger  *slog.Logger     // nil: discard
 }
@@ -67,13 +68,14 @@ type Runner struct {
 	driver  device.Driver
 	planner planner.Planner
 	host    Host
+	ledger  Ledger
 	clock   func() time.Time
 	log     *slog.Logger
 }
 
 // New returns a Runner. It does not close the driver.
 func New(o Options) *Runner {
-	r := &Runner{driver: o.Driver, planner: o.Planner, host: o.Host, clock: o.Clock, log: o.Logger}
+	r := &Runner{driver: o.Driver, planner: o.Planner, host: o.Host, ledger: o.Ledger, clock: o.Clock, log: o.Logger}
 	if r.clock == nil {
 		r.clock = time.Now
 	}

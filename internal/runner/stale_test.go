@@ -77,6 +77,7 @@ func TestAnElementIsFoundAgain(t *testing.T) {
 			phone := &slides{scenes: [][]device.Element{c.was, c.now}}
 			w := newWorld(t)
 			w.opts.Driver = phone
+			w.task.Policy.Reversible = []string{"tap"} // nothing comes of it here
 			w.play(on("tap", "Go"))
 			if got := w.host.events[0].Detail == "stale_scene"; got != c.stale || c.stale == (len(phone.taps) == 1) {
 				t.Errorf("stale %v, taps %v", got, phone.taps)

@@ -10,6 +10,7 @@ import (
 
 	"interlock/internal/device"
 	"interlock/internal/planner"
+	"interlock/internal/policy"
 	"interlock/internal/sleep"
 )
 
@@ -19,6 +20,9 @@ const freshFor = 250 * time.Millisecond
 
 // step carries out an action or a wait and looks at what came of it.
 func (a *attempt) step(ctx context.Context, d decision) *end {
+	if d.class == policy.Irreversible && a.sent(&d) {
+		return a.turnDown(ctx, d, refuse("already_sent", "You did this before on this very screen. It can't be taken back, so it is not done twice."))
+	}
 	before := a.scene
 	if a.circles.propose(before.Hash, d.call) {
 		return a.stop(ctx, d, over(Stuck, "repeats", "the same call was made again and again on the same screen"))
@@ -27,18 +31,34 @@ func (a *attempt) step(ctx context.Context, d decision) *end {
 	if e != nil || !done {
 		return e
 	}
-	if e := a.record(ctx, d, Done, ""); e != nil {
+	if e := a.outcome(ctx, d); e != nil {
 		return e
-	}
-	a.nextStep()
-	var err error
-	if a.scene, err = a.driver.Observe(ctx); err != nil {
-		return deviceFailed(ctx, err)
 	}
 	change := device.Compare(&before, &a.scene)
 	a.history = append(a.history, planner.Past{Step: a.steps, Call: d.call, Result: "ok, " + change.String(), Changed: !change.Same, Fresh: change.Fresh})
 	if a.circles.observe(before.Hash, a.scene.Hash) {
 		return over(Stuck, "no_progress", "the last steps changed nothing on the screen")
+	}
+	return nil
+}
+
+// outcome looks at what came of d and records it. A commit is done only once
+// its effect was seen; anything else is with the device's word.
+func (a *attempt) outcome(ctx context.Context, d decision) *end {
+	if d.class.Commits() {
+		if e := a.conclusive(ctx, d); e != nil {
+			return e
+		}
+	}
+	if e := a.record(ctx, d, Done, ""); e != nil {
+		return e
+	}
+	a.nextStep()
+	if d.class.Commits() {
+		return nil
+	}
+	if err := a.observe(ctx); err != nil {
+		return deviceFailed(ctx, err)
 	}
 	return nil
 }
@@ -64,29 +84,45 @@ func (a *attempt) perform(ctx context.Context, d decision) (bool, *end) {
 		return false, e
 	}
 	looked := a.clock()
+	if e := a.enter(ctx, &d); e != nil {
+		return false, a.stop(ctx, d, e)
+	}
+	if ready, e := a.allowed(ctx, d, looked); e != nil || !ready {
+		a.withdraw(&d)
+		return false, e
+	}
+	return a.act(ctx, d)
+}
+
+// allowed asks the host's leave for d. Where that comes long after the last
+// look at the screen, there is another.
+func (a *attempt) allowed(ctx context.Context, d decision, looked time.Time) (bool, *end) {
 	if e := a.permit(ctx, d, true); e != nil {
 		return false, a.stop(ctx, d, e)
 	}
 	if a.clock().Sub(looked) > freshFor {
-		if fresh, e := a.bind(ctx, d); e != nil || !fresh {
-			return false, e
-		}
+		return a.bind(ctx, d)
 	}
-	return a.act(ctx, d)
+	return true, nil
 }
 
 // bind looks at the screen again and turns d down if it has lost its meaning.
 // What was seen is what the next decision is made on.
 func (a *attempt) bind(ctx context.Context, d decision) (bool, *end) {
-	now, err := a.driver.Observe(ctx)
+	now, steady, err := a.steady(ctx, &d)
 	if err != nil {
 		return false, a.stop(ctx, d, deviceFailed(ctx, err))
 	}
-	if d.holds(&a.scene, &now) {
+	why := refuse("stale_scene", "The screen changed while you decided. Look at it as it is now.")
+	switch {
+	case !steady:
+		why = refuse("unsettled", "The screen does not come to rest, so what you mean may be elsewhere when it is touched. Wait, or do something else.")
+	case d.holds(&a.scene, &now):
+		a.met = now.Hash
 		return true, nil
 	}
-	e := a.turnDown(ctx, d, refuse("stale_scene", "The screen changed while you decided. Look at it as it is now."))
-	a.scene = now
+	e := a.turnDown(ctx, d, why)
+	a.replace(now)
 	return false, e
 }
 
@@ -110,8 +146,9 @@ func (d *decision) hash() string {
 }
 
 // act touches the device. From here on only the driver knows whether anything
-// happened.
+// happened. The scene is spent before that, whatever comes of it.
 func (a *attempt) act(ctx context.Context, d decision) (bool, *end) {
+	a.used = true
 	err := a.driver.Do(ctx, d.action)
 	switch {
 	case err == nil:
@@ -120,7 +157,9 @@ func (a *attempt) act(ctx context.Context, d decision) (bool, *end) {
 	case device.WasDispatched(err) == device.Unknown:
 		a.acted = true
 		return false, a.conclude(ctx, d, Unclear, unclear(ctx, err))
-	case errors.Is(err, device.ErrRefused):
+	}
+	a.withdraw(&d)
+	if errors.Is(err, device.ErrRefused) {
 		return false, a.turnDown(ctx, d, refuse(device.ErrRefused.Code, "The device refused it: %s.", device.Clean(deviceFault(err).Detail, maxSummaryRunes)))
 	}
 	return false, a.conclude(ctx, d, DeviceFailed, deviceFailed(ctx, err))
