@@ -136,6 +136,9 @@ func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 // extends reports whether r belongs to the character before it.
 func extends(r rune) bool {
+	if r < '\u0300' { // the first accent: nearly every text ends here
+		return false
+	}
 	return r == zeroWidthJoiner || unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc) ||
 		(r >= 0x1f3fb && r <= 0x1f3ff) || (r >= 0xe0020 && r <= 0xe007f)
 }

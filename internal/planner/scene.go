@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -19,7 +20,8 @@ type form struct {
 	brief bool // leave out "clickable" where the rest of the line says as much
 }
 
-// forms are tried from the left until every actionable element fits.
+// forms, each shorter than the one before: the first in which every actionable
+// element fits is taken.
 var forms = []form{{80, false}, {40, false}, {20, false}, {10, false}, {10, true}, {6, true}, {3, true}}
 
 // lastForm is for a screen on which they don't fit in any: better some with
@@ -78,7 +80,7 @@ func notices(s *device.Scene) (text string) {
 func choose(s *device.Scene, room int) (lines []string, left int) {
 	lines = make([]string, len(s.Elements))
 	f := lastForm
-	if i := slices.IndexFunc(forms, func(f form) bool { return actionableSize(s, f) <= room }); i >= 0 {
+	if i := sort.Search(len(forms), func(i int) bool { return fits(s, forms[i], room) }); i < len(forms) {
 		f = forms[i]
 	}
 	order := byImportance(s)
@@ -93,14 +95,17 @@ func choose(s *device.Scene, room int) (lines []string, left int) {
 	return lines, 0
 }
 
-func actionableSize(s *device.Scene, f form) int {
-	n := 0
+// fits reports whether all of s that can be acted on takes at most room
+// characters in the form f. What fits in one form fits in each after it.
+func fits(s *device.Scene, f form, room int) bool {
 	for _, e := range s.Elements {
 		if e.Actionable() {
-			n += utf8.RuneCountInString(line(e, f))
+			if room -= utf8.RuneCountInString(line(e, f)); room < 0 {
+				return false
+			}
 		}
 	}
-	return n
+	return true
 }
 
 // byImportance orders the indexes of s.Elements: focused, then what takes
