@@ -8,11 +8,11 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"interlock/internal/bridge/site"
 	"interlock/internal/serve/operators"
 )
 
@@ -267,8 +267,10 @@ func (p *program) readPublicKey(args []string, body *operators.NewSiteKey) error
 		return usageError("the key can't be read; name a file, or pipe it")
 	case len(text) == 0 || len(text) > maxPublicKey:
 		return usageError("a public key is 1 to %d bytes of PEM or JWK", maxPublicKey)
-	case strings.Contains(string(text), "PRIVATE KEY"):
+	case site.HoldsPrivate(string(text)):
 		return usageError("that is a private key; it stays at the site. Give its public half: openssl pkey -in FILE -pubout")
+	case text[0] == '{' && !json.Valid(text):
+		return usageError("the JWK is not whole: it is no JSON")
 	case text[0] == '{':
 		body.JWK = json.RawMessage(text)
 	default:
@@ -291,5 +293,6 @@ func (p *program) siteKeyDisable() *cobra.Command {
 	})
 	tenantFlag(c, &id)
 	return explained(c, `Refuses every token that the key signed, from now on and for ever. Its id can't
-be used for another key. Write -- before a KID that begins with a hyphen.`, `  interlock site key disable site_0123456789abcdef 2026 --tenant acme`)
+be used for another key while the site is remembered with it: its last 50 keys
+are. Write -- before a KID that begins with a hyphen.`, `  interlock site key disable site_0123456789abcdef 2026 --tenant acme`)
 }

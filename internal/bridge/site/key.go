@@ -89,7 +89,7 @@ func readPublic(text string) (k *rsa.PublicKey, kid string, err error) {
 	switch {
 	case len(text) > maxKeyText:
 		return nil, "", invalidKey("it is longer than a public key can be")
-	case strings.Contains(text, "PRIVATE KEY"):
+	case HoldsPrivate(text):
 		return nil, "", ErrPrivateKey
 	case strings.HasPrefix(text, "-----BEGIN "):
 		k, err = readPEM(text)
@@ -98,6 +98,28 @@ func readPublic(text string) (k *rsa.PublicKey, kid string, err error) {
 		return readJWK(text)
 	}
 	return nil, "", invalidKey("it is neither a PEM block, which begins with -----BEGIN PUBLIC KEY-----, nor a JWK, which is a JSON object")
+}
+
+// HoldsPrivate reports whether there is the private half of a key in the text: a
+// PEM block of one, or a member of a JWK, also of one within a set. Who hands a
+// key in asks before it leaves the machine.
+func HoldsPrivate(text string) bool {
+	var doc any
+	return strings.Contains(text, "PRIVATE KEY") || json.Unmarshal([]byte(text), &doc, jsontext.AllowDuplicateNames(true)) == nil && hasSecret(doc)
+}
+
+func hasSecret(doc any) bool {
+	switch doc := doc.(type) {
+	case []any:
+		return slices.ContainsFunc(doc, hasSecret)
+	case map[string]any:
+		for name, value := range doc {
+			if slices.Contains(secretMembers, name) || hasSecret(value) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func readPEM(text string) (*rsa.PublicKey, error) {
@@ -138,11 +160,6 @@ func readJWK(text string) (*rsa.PublicKey, string, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
 		return nil, "", invalidKey("it is not one JSON object with each name once")
-	}
-	for name := range members {
-		if slices.Contains(secretMembers, name) {
-			return nil, "", ErrPrivateKey
-		}
 	}
 	for name := range members {
 		if !slices.Contains(publicMembers, name) {

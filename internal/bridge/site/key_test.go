@@ -123,6 +123,8 @@ func TestOtherKeysAreRefused(t *testing.T) {
 		"a private key behind a public":  {site.KeyInput{Text: pkix(t, k) + block("PRIVATE KEY", pkcs8)}, secret, "that is a private key"},
 		"a private JWK":                  {site.KeyInput{Text: public.with("d", integer(private.D)).String()}, secret, "that is a private key"},
 		"a private JWK and more":         {site.KeyInput{Text: public.with("d", integer(private.D)).with("x", 1).String()}, secret, "that is a private key"},
+		"a private JWK, a name twice":    {site.KeyInput{Text: `{"d":"AQ","d":"AQ"}`}, secret, "that is a private key"},
+		"a private JWK in a set":         {site.KeyInput{Text: object{"keys": []any{public.with("d", "AQ")}}.String()}, secret, "that is a private key"},
 		"half of a private JWK":          {site.KeyInput{Text: public.with("qi", "AQ").String()}, secret, "that is a private key"},
 		"a shared secret as a JWK":       {site.KeyInput{Text: object{"kty": "oct", "k": "c2VjcmV0"}.String()}, secret, "that is a private key"},
 		"a certificate":                  {site.KeyInput{Text: block("CERTIFICATE", certificate)}, wrong, "openssl x509"},
