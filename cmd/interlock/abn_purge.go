@@ -22,7 +22,7 @@ func (p *program) abnPurge() *cobra.Command {
 		p.printf("forgot %s; the next lookup asks the register\n", count(reply.Purged, "answer"))
 		return nil
 	})
-	return explained(c, `The server keeps the register's answers for up to a day. This forgets the one
-about an ABN, or all, so that the next lookup asks the register again.`, `  interlock abn purge 51824753556
+	return explained(c, `The server keeps the register's answers for up to an hour. This forgets the
+one about an ABN, or all, so that the next lookup asks the register again.`, `  interlock abn purge 51824753556
   interlock abn purge`)
 }

@@ -10,8 +10,9 @@ import (
 
 func (p *program) callCommand() *cobra.Command {
 	c := p.group("call", "the log of what sites called", p.callList())
-	return explained(c, `Every call through the gateway is in this log, made or refused, before it is
-answered. It holds no argument's value but those that the app marks safe.`, `  interlock call list --tenant acme --verdict quota_exceeded`)
+	return explained(c, `Every call that the gateway made or refused is in this log. A repeat that got
+the first answer again is none: it was not made. No argument's value is there
+but those that the app marks safe.`, `  interlock call list --tenant acme --verdict quota_exceeded`)
 }
 
 func (p *program) callList() *cobra.Command {
