@@ -13,14 +13,14 @@ import (
 func TestATapLandsInsideItsElementOnEveryScreen(t *testing.T) {
 	t.Parallel()
 	screens := []adbdtest.Options{
+		{Width: 540, Height: 1200},
 		{Width: 1080, Height: 2400},
-		{Width: 1440, Height: 3120},
-		{Width: 720, Height: 1280},
-		{Width: 1440, Height: 3120, Override: [2]int{1080, 2340}},
-		{Width: 1768, Height: 2208}, // a foldable, nearly square
+		{Width: 360, Height: 640}, // smaller than the picture may be
+		{Width: 720, Height: 1560, Override: [2]int{540, 1170}},
+		{Width: 884, Height: 1104}, // a foldable, nearly square
 	}
 	for _, screen := range screens {
-		for _, density := range []int{160, 320, 560} {
+		for _, density := range []int{120, 200, 320} {
 			for turned := range 4 {
 				o := screen
 				o.Density, o.Turned = density, turned

@@ -7,9 +7,9 @@ import (
 )
 
 // Hurried returns o with a patience that a test can wait out.
-func Hurried(o Options, dump time.Duration) Options {
+func Hurried(o Options, each time.Duration) Options {
 	o.limits = usualPatience
-	o.limits.ask.time, o.limits.act.time, o.limits.dump.time, o.limits.screen.time = dump, dump, dump, dump
+	o.limits.ask.time, o.limits.act.time, o.limits.dump.time, o.limits.screen.time, o.limits.heal = each, each, each, each, 2*each
 	return o
 }
 

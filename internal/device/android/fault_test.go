@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/png"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -105,7 +106,6 @@ func TestFaultsOfObserving(t *testing.T) {
 			w.the(s, "Notes")
 		}},
 		{"fault 20: a picture that is cut is none", adbdtest.Options{}, func(w *world) {
-			w.behind.Set(func(o *adbdtest.Options) { o.Width, o.Height = 2160, 4800 }) // large enough to be scaled, and so decoded
 			w.behind.Answer("screencap", adbdtest.Reply{Edit: func(b []byte) []byte { return b[:len(b)/2] }})
 		}, func(w *world, s device.Scene) {
 			if s.Screenshot != nil {
@@ -174,8 +174,8 @@ func TestFaultsOfObserving(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, tt.phone)
-			w.opts.Screenshots = true
-			w.opts = android.Hurried(w.opts, time.Second)
+			w.opts.Screenshots, w.opts.ImageEdge = true, 400 // scaled, and so decoded
+			w.opts = android.Hurried(w.opts, 2*time.Second)
 			w.open()
 			tt.given(w)
 			tt.want(w, w.see())
@@ -269,7 +269,10 @@ func TestAPhoneThatCantBeClaimedSaysWhy(t *testing.T) {
 		{"its owner has not allowed this computer", func(w *world) {
 			w.behind.Unauthorize()
 			w.adb.Ask("host:disconnect:" + w.behind.Serial())
-			w.adb.Ask("host:connect:" + w.behind.Serial())
+			var asking sync.WaitGroup // the server waits ten seconds for leave
+			asking.Go(func() { w.adb.Ask("host:connect:" + w.behind.Serial()) })
+			w.Cleanup(func() { w.adb.Stop(); asking.Wait() })
+			w.adb.Await(w, w.behind, "authorizing")
 		}, device.ErrUnauthorized.Code},
 		{"it is not there", func(w *world) {
 			w.behind.Drop()

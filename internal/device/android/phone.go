@@ -190,17 +190,13 @@ func (p *Phone) Close() error {
 	return nil
 }
 
-// Timing of healing.
-const (
-	healTime  = 6 * time.Second
-	healPause = 200 * time.Millisecond
-)
+const healPause = 200 * time.Millisecond
 
 // heal connects a phone anew that is offline or gone, and waits until it can be
 // driven. The server goes on: other phones are on it, perhaps in the middle of
 // somebody's work.
 func (p *Phone) heal(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, healTime, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.heal, errSlow)
 	defer cancel()
 	if p.networked() {
 		p.server.query(ctx, "host:disconnect:"+p.serial) // refused where it is gone

@@ -122,3 +122,63 @@ func changes(commands []string) (out []string) {
 	}
 	return out
 }
+
+// Fault 33: an app with several icons is started by its first.
+func TestAnAppWithSeveralIconsIsOpened(t *testing.T) {
+	t.Parallel()
+	w := claimed(t, adbdtest.Options{})
+	w.behind.Answer("cmd package resolve-activity", adbdtest.Reply{Out: "priority=0\nandroid/com.android.internal.app.ResolverActivity\n"})
+	w.behind.Answer("cmd package query-activities", adbdtest.Reply{Out: "2 activities found:\n  Activity #0:\n    priority=0\n    " + adbdtest.Notes + "/.First\n  Activity #1:\n    " + adbdtest.Notes + "/.Second\n"})
+	w.do(device.OpenApp{Package: adbdtest.Notes})
+	if got := changes(w.behind.Commands()); !slices.Contains(got, "am start -n '"+adbdtest.Notes+"/.First'") {
+		t.Errorf("the phone was sent %q", got)
+	}
+}
+
+// R-RUN-2: a glance shows what a look does, but no picture.
+func TestAGlanceIsALookWithoutAPicture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, adbdtest.Options{})
+	w.opts.Screenshots = true
+	w.open()
+	for _, change := range []func(){func() {}, w.form, func() { w.tap("Title") }, func() { w.behind.Turn(3) }} {
+		change()
+		whole := w.see()
+		s, err := w.phone.Glance(t.Context())
+		if err != nil || s.Hash != whole.Hash || s.Screenshot != nil {
+			t.Errorf("hash %s, picture %v, %v; want %s and none", s.Hash, s.Screenshot, err, whole.Hash)
+		}
+	}
+}
+
+// R-RUN-2: what lies under the keyboard can't be aimed at.
+func TestNothingIsAimedAtThroughTheKeyboard(t *testing.T) {
+	t.Parallel()
+	w := claimed(t, adbdtest.Options{Width: 720, Height: 1280, Density: 640})
+	w.form()
+	w.tap("Title")
+	s := w.see()
+	if !s.KeyboardShown || len(find(s, "Save")) != 0 {
+		t.Errorf("keyboard %v, and under it %+v", s.KeyboardShown, find(s, "Save"))
+	}
+	w.do(device.HideKeyboard{})
+	w.the(w.see(), "Save")
+}
+
+func TestAClosedPhoneIsNotTouched(t *testing.T) {
+	t.Parallel()
+	w := claimed(t, adbdtest.Options{})
+	if err := w.phone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := len(w.behind.Commands())
+	_, looked := w.phone.Observe(t.Context())
+	for _, err := range []error{looked, w.phone.Do(t.Context(), device.Press{Key: device.Home})} {
+		if device.WasDispatched(err) != device.No {
+			t.Errorf("got %v", err)
+		}
+	}
+	if after := w.behind.Commands(); len(after) != before {
+		t.Errorf("the phone was sent %q", after[before:])
+	}
+}

@@ -28,13 +28,17 @@ type limits struct {
 
 // patience is the limits of each kind of command. A side question has its own
 // short time, so that a report that Android takes long to write costs no more.
-type patience struct{ ask, act, dump, screen limits }
+type patience struct {
+	ask, act, dump, screen limits
+	heal                   time.Duration
+}
 
 var usualPatience = patience{
 	ask:    limits{3 * time.Second, 4 << 20},
 	act:    limits{10 * time.Second, 64 << 10},
 	dump:   limits{20 * time.Second, 32 << 20}, // uiautomator waits ten seconds for a screen to rest
 	screen: limits{10 * time.Second, 64 << 20},
+	heal:   6 * time.Second,
 }
 
 // output is what a command wrote and how it ended.

@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"strings"
+	"sync"
 )
 
 // Heights in density-independent pixels.
@@ -105,25 +106,34 @@ func (p *Phone) node(b *strings.Builder, w widget, at box, whole bool) {
 	}
 }
 
-// picture is what screencap writes: black where the screen is secure.
+// picture is what screencap writes: grey, or black where the screen is secure.
 func (p *Phone) picture() []byte {
 	w, h := p.size()
-	shade := color.Gray{Y: 0xf0}
+	shade := color.Gray{Y: 0xc0}
 	if p.secure() {
 		shade.Y = 0
 	}
-	img := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{shade, color.Gray{Y: 0x40}})
-	if !p.secure() {
-		_, boxes := p.place()
-		for _, b := range boxes {
-			for x := b.x0; x < b.x1; x++ {
-				img.SetColorIndex(x, b.y0, 1)
-			}
-		}
+	return plain(plainPicture{w, h, shade})
+}
+
+type plainPicture struct {
+	w, h  int
+	shade color.Gray
+}
+
+// drawn keeps the pictures of all phones: drawing one takes longer than all
+// else that a phone does.
+var drawn sync.Map // of plainPicture to []byte
+
+func plain(of plainPicture) []byte {
+	if b, ok := drawn.Load(of); ok {
+		return b.([]byte)
 	}
+	img := image.NewPaletted(image.Rect(0, 0, of.w, of.h), color.Palette{of.shade})
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, img); err != nil {
 		panic(err) // into memory, of a picture that we made
 	}
+	drawn.Store(of, out.Bytes())
 	return out.Bytes()
 }

@@ -37,7 +37,7 @@ func StartServer(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Address: freePort(t), home: home}
+	s := &Server{Address: FreeAddress(t), home: home}
 	s.start(t)
 	t.Cleanup(func() {
 		s.Stop()
@@ -57,19 +57,7 @@ func (s *Server) start(t testing.TB) {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := s.Ask("host:version"); err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("the adb server does not answer after 20 s")
-		}
-	}
+	poll(t, s.answers, func() string { return "the adb server does not answer" })
 }
 
 // Stop ends the server. A second Stop does nothing.
@@ -89,7 +77,16 @@ func (s *Server) Restart(t testing.TB) {
 	s.start(t)
 }
 
-func freePort(t testing.TB) string {
+// End ends a server at address that the code under test has started itself.
+func End(t testing.TB, address string) {
+	t.Helper()
+	s := &Server{Address: address}
+	s.Ask("host:kill") // it may end before it answers
+	poll(t, func() bool { return !s.answers() }, func() string { return "the adb server goes on" })
+}
+
+// FreeAddress is an address at which nothing listens.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,38 +120,63 @@ func (s *Server) Ask(request string) (string, error) {
 }
 
 // Connect has the server connect to the phone and waits until it can be
-// driven.
+// driven. While the server is still letting go of an old connection it says
+// that the phone is connected already, so it is asked again.
 func (s *Server) Connect(t testing.TB, p *Phone) {
 	t.Helper()
-	said, err := s.Ask("host:connect:" + p.Serial())
-	if err != nil || !strings.Contains(said, "connected to") {
-		t.Fatalf("adb connect: %q, %v", said, err)
-	}
-	s.Await(t, p, "device")
+	s.await(t, p, "device", func() { s.Ask("host:connect:" + p.Serial()) })
 }
 
 // Await waits until the server lists the phone in that state; "" for not at
 // all.
 func (s *Server) Await(t testing.TB, p *Phone, state string) {
 	t.Helper()
+	s.await(t, p, state, func() {})
+}
+
+func (s *Server) await(t testing.TB, p *Phone, want string, meanwhile func()) {
+	t.Helper()
+	found := ""
+	poll(t, func() bool {
+		meanwhile()
+		found = s.state(p)
+		return found == want
+	}, func() string {
+		return fmt.Sprintf("the adb server lists the phone as %q, want %q", found, want)
+	})
+}
+
+// state is what the server lists the phone as, "" where it does not.
+func (s *Server) state(p *Phone) string {
+	list, err := s.Ask("host:devices")
+	if err != nil {
+		return "no answer: " + err.Error()
+	}
+	for line := range strings.Lines(list) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == p.Serial() {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// answers reports whether a server answers.
+func (s *Server) answers() bool {
+	_, err := s.Ask("host:version")
+	return err == nil
+}
+
+// poll looks until ok holds; after thirty seconds the test fails with why.
+func poll(t testing.TB, ok func() bool, why func() string) {
+	t.Helper()
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		list, err := s.Ask("host:devices")
-		found := ""
-		for line := range strings.Lines(list) {
-			if f := strings.Fields(line); len(f) == 2 && f[0] == p.Serial() {
-				found = f[1]
-			}
-		}
-		if err == nil && found == state {
-			return
-		}
+	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("the adb server lists the phone as %q after 30 s, want %q", found, state)
+			t.Fatal(why() + " after 30 s")
 		}
 	}
 }
