@@ -29,7 +29,7 @@ type Store interface {
 	Token(ctx context.Context, id string) (Token, error) // ErrNotFound
 	Tokens(ctx context.Context, t tenant.ID) ([]Token, error)
 	// RevokeToken ends a live token. ErrNotFound, also for one that is revoked
-	// already; ErrLast if the tenant has no other that lives: of the last two,
+	// already; ErrLast for the last live one of tenant.Default: of its last two,
 	// revoked at the same moment, one stays.
 	RevokeToken(ctx context.Context, t tenant.ID, id string, at time.Time, f audit.Fact) error
 }

@@ -88,7 +88,8 @@ func (s *Service) Tokens(ctx context.Context, t tenant.ID) ([]Token, error) {
 }
 
 // Revoke ends a token; it is refused from the next call on. ErrNotFound;
-// ErrLast, because nobody could make another.
+// ErrLast for the last one of tenant.Default, because nobody could make another;
+// other tenants' can be made with one of that.
 func (s *Service) Revoke(ctx context.Context, t tenant.ID, by, id string) error {
 	token, err := s.store.Token(ctx, id) // for its name
 	if err != nil {

@@ -86,7 +86,7 @@ func (s *Store) RevokeToken(ctx context.Context, of tenant.ID, id string, at tim
 		switch {
 		case live == 0:
 			return access.ErrNotFound
-		case others == 0:
+		case others == 0 && of == tenant.Default:
 			return access.ErrLast
 		}
 		if _, err := t.exec(`UPDATE api_token SET revoked_at = ? WHERE id = ? AND tenant = ? AND revoked_at = 0`, micros(at), id, of); err != nil {
