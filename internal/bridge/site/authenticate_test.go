@@ -59,6 +59,22 @@ func TestASpentTokenIsSpentInEveryProcess(t *testing.T) {
 	w.wantRefused("the same at another process", token, "used before")
 }
 
+// The note that a token is spent stays for as long as the token is good: the
+// forgiven difference of the clocks is part of that.
+func TestANoteStaysAsLongAsItsTokenIsGood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	token := w.token(w.signer)
+	w.wantGood("a new token", token)
+	w.clock.Advance(time.Minute + site.Skew - time.Second)
+	if n, err := w.store.ForgetTokens(t.Context(), w.clock.Now(), 10); err != nil || n != 0 {
+		t.Errorf("%d forgotten, %v", n, err)
+	}
+	w.wantRefused("the same in its last second", token, "used before")
+	w.clock.Advance(time.Second)
+	w.wantRefused("the same a second on", token, "expired")
+}
+
 // R-BRIDGE-1, R-BRIDGE-5
 func TestOnlyAnActiveKeyOfTheSiteItselfSigns(t *testing.T) {
 	t.Parallel()
