@@ -38,6 +38,7 @@ type attempt struct {
 	phone  *phone
 	log    *slog.Logger
 	events *events
+	ledger *ledger
 	cancel context.CancelCauseFunc // of the run; the first cause counts
 
 	lease   *lease      // nil until acknowledged; set once under Host.mu
@@ -53,7 +54,7 @@ func (h *Host) begin(job hostapi.Assignment) {
 		h.log.Warn("the control plane sent an assignment without a usable id, which is dropped")
 		return
 	}
-	a := &attempt{Held: held, h: h, job: job, log: h.log.With("task", held.TaskID, "attempt", held.Attempt)}
+	a := &attempt{Held: held, h: h, job: job, ledger: newLedger(h.cfg.StateDir, held), log: h.log.With("task", held.TaskID, "attempt", held.Attempt)}
 	a.events = newEvents(h.cfg.Clock, a.sendEvents)
 	// Not Run's context: what ends an attempt is a cause, given to cancel, and
 	// Run waits for every attempt to end.
@@ -199,7 +200,7 @@ func (a *attempt) carryOut(ctx context.Context) (device.Driver, runner.Result) {
 	if err != nil {
 		return nil, notOpened(ctx, err)
 	}
-	r := runner.New(runner.Options{Driver: driver, Planner: a.h.plan(a.h.Caller()), Host: a, Clock: a.h.cfg.Clock, Logger: a.h.log})
+	r := runner.New(runner.Options{Driver: driver, Planner: a.h.plan(a.h.Caller()), Host: a, Ledger: a.ledger, Clock: a.h.cfg.Clock, Logger: a.h.log})
 	return driver, r.Run(ctx, runner.Task{
 		ID: a.TaskID, Attempt: a.Attempt, Goal: a.job.Goal, AppLock: a.job.AppLock, Policy: a.job.Policy,
 		Budgets: runner.Budgets{
@@ -236,9 +237,11 @@ func notOpened(ctx context.Context, err error) runner.Result {
 // returns what is left to do: to send it, after the events.
 func (a *attempt) record(ctx context.Context, r runner.Result) (report func(context.Context)) {
 	if r.State == runner.LeaseLost {
+		a.closeLedger()
 		return func(context.Context) {} // nothing is reported: somebody else may have the task
 	}
 	if why := a.givenBack(ctx); why != "" && r.State == runner.Cancelled {
+		a.closeLedger()
 		return func(ctx context.Context) {
 			a.flush(ctx)
 			a.release(ctx, why, r.Acted)
@@ -247,10 +250,20 @@ func (a *attempt) record(ctx context.Context, r runner.Result) (report func(cont
 	err := a.h.outbox.put(letter{Held: a.Held, Key: newKey(), Result: wireResult(r), At: a.h.cfg.Clock().UTC().Round(0)})
 	if err != nil {
 		a.log.Error("the result can't be written to the outbox and is kept in memory alone", "error", err)
+	} else {
+		a.closeLedger()
 	}
 	return func(ctx context.Context) {
 		a.flush(ctx)
 		a.h.outbox.post(a.Held)
+	}
+}
+
+// closeLedger forgets what the attempt sent, since this host carries it out no
+// more.
+func (a *attempt) closeLedger() {
+	if err := a.ledger.close(); err != nil {
+		a.log.Warn("the ledger of an attempt that is over can't be removed", "error", err)
 	}
 }
 

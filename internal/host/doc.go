@@ -31,7 +31,9 @@
 //
 // Killed before acting, the host leaves a lease to run out. Killed after an
 // attempt ended, it finds the result in its outbox at the next start and
-// sends it first. The credential file always holds a credential that works:
+// sends it first. What an attempt does that can't be taken back is in its
+// ledger, on disk, before it is sent: should that very attempt come to this host
+// again, it ends as indeterminate without touching the device. The credential file always holds a credential that works:
 // during a rotation it holds both, until the new one has been accepted once.
 //
 // # Clocks

@@ -92,6 +92,9 @@ func (h *Host) open() (err error) {
 	if h.outbox, err = openOutbox(h.cfg.StateDir, h.log); err != nil {
 		return err
 	}
+	if err := readLedgers(h.cfg.StateDir, h.cfg.Clock(), h.log); err != nil {
+		return err
+	}
 	h.client, err = newClient(h.cfg, h.creds)
 	return err
 }

@@ -74,9 +74,13 @@ func openOutbox(stateDir string, log *slog.Logger) (*outbox, error) {
 	return o, nil
 }
 
-// path is the letter's file: one for an attempt, whatever its task is called.
-func (l letter) path(dir string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", l.TaskID, l.Attempt))
+// path is the letter's file.
+func (l letter) path(dir string) string { return attemptFile(dir, l.Held) }
+
+// attemptFile is the path in dir of a file for one attempt, whatever its task
+// is called.
+func attemptFile(dir string, h hostapi.Held) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", h.TaskID, h.Attempt))
 	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".json")
 }
 

@@ -43,6 +43,11 @@ type world struct {
 // inWorld runs f in a bubble with a world of its own.
 func inWorld(t *testing.T, o hostapitest.Options, f func(t *testing.T, w *world)) {
 	t.Parallel()
+	inWorldNow(t, o, f)
+}
+
+// inWorldNow is inWorld for a test whose worlds follow one another.
+func inWorldNow(t *testing.T, o hostapitest.Options, f func(t *testing.T, w *world)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{Server: hostapitest.New(t, o), phone: &phone{}}
