@@ -30,9 +30,9 @@ demo: build ## everything in one process; ARGS=--once ends by itself
 test: setup fresh format vet race fuzz cross ## the whole proof (installs what it needs)
 
 .PHONY: test-quick
-test-quick: fresh format vet ## without a C compiler, Node, PHP, Chromium or cross-builds
-	@.ci/gotest $$(go list ./... | grep -vE '/test/|/internal/(e2e|device/webdriver)$$')
-	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), test/wordpress (needs PHP and Chromium), internal/device/webdriver (needs ChromeDriver), fuzzing, the cross-builds; 'make test' has them"
+test-quick: fresh format vet ## without a C compiler, Node, PHP, Chromium, adb or cross-builds
+	@.ci/gotest $$(go list ./... | grep -vE '/test/|/internal/(e2e|device/(webdriver|android))$$')
+	@echo "left out: the race detector (needs gcc), test/peers and internal/e2e (need Node), test/wordpress (needs PHP and Chromium), internal/device/webdriver (needs ChromeDriver), internal/device/android (needs adb), fuzzing, the cross-builds; 'make test' has them"
 
 .PHONY: test-long
 test-long: test ## the same at full size: hours
@@ -76,6 +76,7 @@ plugin: ## the WordPress plugin, dist/interlock-bridge.zip
 .PHONY: fuzz
 fuzz:
 	@.ci/fuzz ./internal/bridge/selector FuzzScan 1m
+	@.ci/fuzz ./internal/device/android FuzzReadDump 30s
 
 .PHONY: race
 race: peers wordpress

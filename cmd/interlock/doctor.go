@@ -80,7 +80,7 @@ func (p *program) examine(online bool) []finding {
 	if online {
 		found = append(found, checkReach(p.ctx, s.planner))
 	}
-	found = append(found, p.checkServer(), checkDevices(s.host.Devices))
+	found = append(found, p.checkServer(), checkDevices(s.host.Devices), checkPhones(p.ctx, s.host.ADBServer))
 	for _, name := range s.unknown {
 		found = append(found, finding{"environment", worthNote, name + " is set and is not a setting of this version", "check its spelling against: interlock config"})
 	}
@@ -206,6 +206,32 @@ func checkDevices(devices []app.DeviceConfig) finding {
 		names = append(names, words)
 	}
 	return finding{what, fine, strings.Join(names, ", ") + "; nothing else is needed", ""}
+}
+
+// checkPhones says which Android phones could be driven, and what those want
+// that can't be.
+func checkPhones(ctx context.Context, server string) finding {
+	const what = "Android phones"
+	phones, err := app.AndroidPhones(ctx, server)
+	switch f := fault.Of(err); {
+	case err != nil && f.Code == "device_missing":
+		return finding{what, worthNote, "none can be driven: " + f.Detail, ""}
+	case err != nil:
+		return finding{what, worthNote, "no adb server runs at " + server, "connect a phone and see: adb devices"}
+	case len(phones) == 0:
+		return finding{what, worthNote, "none is connected", "allow USB debugging on one, connect it and see: adb devices"}
+	}
+	status, do := fine, ""
+	var names []string
+	for _, l := range phones {
+		name := printable(l.Serial) + " is ready"
+		if !l.Ready() {
+			name = printable(l.Serial) + " is " + printable(l.State)
+			status, do = worthNote, "allow this computer on the phone's screen, or connect it anew"
+		}
+		names = append(names, name)
+	}
+	return finding{what, status, strings.Join(names, ", "), do}
 }
 
 func (p *program) printFindings(found []finding) error {

@@ -59,6 +59,19 @@ func CheckDevice(kind string) error {
 	return nil
 }
 
+// Phone is an Android phone as the adb server lists it.
+type Phone = android.Listed
+
+// AndroidPhones lists the phones of the adb server at address, which is not
+// started for it. Its error is device_missing where adb is not installed, and
+// device_lost where no server runs.
+func AndroidPhones(ctx context.Context, address string) ([]Phone, error) {
+	if err := android.Program(); err != nil {
+		return nil, err
+	}
+	return android.ListRunning(ctx, address)
+}
+
 // DemoGoal is a task that the simulated phone can carry out.
 const DemoGoal = sim.DemoGoal
 

@@ -60,7 +60,7 @@ func TestATaskIsDoneOnAPhoneOverADB(t *testing.T) {
 	}
 }
 
-// R-RUN-2, R-RUN-4: a host offers a phone that is connected while it runs, and
+// R-RUN-2, R-CLOUD-2: a host offers a phone that is connected while it runs, and
 // the next task goes to the phone that came back.
 func TestAFleetFindsThePhonesThatComeAndGo(t *testing.T) {
 	t.Parallel()

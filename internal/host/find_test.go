@@ -37,7 +37,7 @@ func (w *world) told(t *testing.T, ids ...string) {
 	})
 }
 
-// R-RUN-4
+// R-RUN-2
 func TestPhonesAreOfferedAsTheyComeAndGo(t *testing.T) {
 	inWorld(t, hostapitest.Options{}, func(t *testing.T, w *world) {
 		f, late := finder{make(chan []host.Device)}, &phone{}

@@ -8,7 +8,7 @@ import (
 	"interlock/internal/device/android/adbdtest"
 )
 
-// R-RUN-2, faults 15, 16, 17 and 18: on every screen a tap lands in the element
+// R-RUN-4, faults 15, 16, 17 and 18: on every screen a tap lands in the element
 // that it is aimed at, by its ref and by the picture.
 func TestATapLandsInsideItsElementOnEveryScreen(t *testing.T) {
 	t.Parallel()

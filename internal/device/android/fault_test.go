@@ -29,7 +29,7 @@ func seeing(t *testing.T, o adbdtest.Options) *world {
 const restless = "ERROR: could not get idle state.\n"
 
 // The numbers count the faults that drivers of phones are publicly known for.
-// R-RUN-2, R-RUN-4
+// R-RUN-2, R-RUN-6
 func TestFaultsOfObserving(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -196,7 +196,7 @@ func picture(width, height int) string {
 	return b.String()
 }
 
-// R-RUN-2, R-RUN-4: every failure is typed, and says what is known of the
+// R-RUN-2, R-RUN-5: every failure is typed, and says what is known of the
 // action.
 func TestFaultsOfActing(t *testing.T) {
 	t.Parallel()
@@ -258,7 +258,7 @@ func TestFaultsOfActing(t *testing.T) {
 	}
 }
 
-// R-RUN-4
+// R-RUN-2
 func TestAPhoneThatCantBeClaimedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -342,7 +342,7 @@ func TestALookBringsBackAPhoneThatWentOffline(t *testing.T) {
 	}
 }
 
-// R-RUN-4: after each kind of loss the next attempt works.
+// R-RUN-2: after each kind of loss the next attempt works.
 func TestTheNextAttemptWorksAfterTheLossHeals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ lose, heal func(w *world) }{

@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Phone, error) {
 
 // reach finds the phone and brings it into a state in which it can be driven.
 func (p *Phone) reach(ctx context.Context) error {
-	all, err := List(ctx, p.opts.Server)
+	all, err := p.server.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *Phone) reach(ctx context.Context) error {
 	state := stateOf(all, p.serial)
 	if state == "" || state == "offline" {
 		p.heal(ctx)
-		if all, err = List(ctx, p.opts.Server); err != nil {
+		if all, err = p.server.list(ctx); err != nil {
 			return err
 		}
 		state = stateOf(all, p.serial)

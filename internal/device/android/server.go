@@ -37,8 +37,11 @@ func Program() error {
 	return nil
 }
 
-// server is an adb server by its address.
-type server string
+// server is an adb server.
+type server struct {
+	address string
+	asIs    bool // it is not started where it does not run
+}
 
 // refusal is what the server answers instead of doing something.
 type refusal string
@@ -65,7 +68,7 @@ func (c *conn) Close() error {
 // dial connects to the server, and starts one on this machine if none runs.
 func (s server) dial(ctx context.Context) (*conn, error) {
 	c, err := s.dialOnce(ctx)
-	if err == nil || ctx.Err() != nil || !s.local() {
+	if err == nil || ctx.Err() != nil || s.asIs || !s.local() {
 		return c, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -76,9 +79,9 @@ func (s server) dial(ctx context.Context) (*conn, error) {
 
 func (s server) dialOnce(ctx context.Context) (*conn, error) {
 	d := net.Dialer{Timeout: dialTime}
-	nc, err := d.DialContext(ctx, "tcp", string(s))
+	nc, err := d.DialContext(ctx, "tcp", s.address)
 	if err != nil {
-		return nil, fmt.Errorf("adb: no server at %s: %w", string(s), err)
+		return nil, fmt.Errorf("adb: no server at %s: %w", s.address, err)
 	}
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	return &conn{nc, ctx, stop}, nil
@@ -86,7 +89,7 @@ func (s server) dialOnce(ctx context.Context) (*conn, error) {
 
 // local reports whether the server would run on this machine.
 func (s server) local() bool {
-	host, _, err := net.SplitHostPort(string(s))
+	host, _, err := net.SplitHostPort(s.address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || (ip != nil && ip.IsLoopback()))
 }
@@ -98,7 +101,7 @@ func (s server) start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	_, port, err := net.SplitHostPort(string(s))
+	_, port, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return fmt.Errorf("adb: the server's address: %w", err)
 	}
@@ -199,7 +202,18 @@ const stateReady = "device"
 // List asks the adb server at address (DefaultServer where that is "") which
 // phones it knows.
 func List(ctx context.Context, address string) ([]Listed, error) {
-	answer, err := serverAt(address).query(ctx, "host:devices-l")
+	return serverAt(address).list(ctx)
+}
+
+// ListRunning is List where the server runs already; it starts none.
+func ListRunning(ctx context.Context, address string) ([]Listed, error) {
+	s := serverAt(address)
+	s.asIs = true
+	return s.list(ctx)
+}
+
+func (s server) list(ctx context.Context) ([]Listed, error) {
+	answer, err := s.query(ctx, "host:devices-l")
 	if err != nil {
 		return nil, kindOf(err).Because(err)
 	}
@@ -210,7 +224,7 @@ func serverAt(address string) server {
 	if address == "" {
 		address = DefaultServer
 	}
-	return server(address)
+	return server{address: address}
 }
 
 // readList reads lines of "SERIAL state key:value …". A state can be several

@@ -51,7 +51,7 @@ func TestTextOfAnyScriptIsTypedByAHelper(t *testing.T) {
 	}
 }
 
-// R-RUN-4: the input method is put back also where the program that changed it
+// R-RUN-2: the input method is put back also where the program that changed it
 // is gone: the phone is lost in the middle of the text, and the next to open it
 // finds the note.
 func TestTheInputMethodIsPutBackAfterACrash(t *testing.T) {

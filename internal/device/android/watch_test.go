@@ -12,7 +12,7 @@ import (
 	"interlock/internal/waittest"
 )
 
-// R-RUN-4
+// R-RUN-2
 func TestPhonesAreSeenAsTheyComeAndGo(t *testing.T) {
 	t.Parallel()
 	adb, phone := adbdtest.StartServer(t), adbdtest.New(t, adbdtest.Options{})
@@ -59,6 +59,9 @@ func TestPhonesAreSeenAsTheyComeAndGo(t *testing.T) {
 func TestAServerIsStartedWhereNoneRuns(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	address := adbdtest.FreeAddress(t)
+	if phones, err := android.ListRunning(t.Context(), address); err == nil {
+		t.Errorf("without a server there are %v", phones)
+	}
 	phones, err := android.List(t.Context(), address)
 	if err != nil || len(phones) != 0 {
 		t.Errorf("%v, %v", phones, err)
