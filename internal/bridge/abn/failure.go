@@ -22,6 +22,20 @@ var (
 // the rule, so the answer proves nothing about the ABN.
 var ErrDisagrees = errors.New("the register takes the number for no ABN although its checksum is right")
 
+// ErrElsewhere is in the chain of an ErrUnavailable where the answer is about
+// another ABN than the one asked for: the register has perhaps replaced it, and
+// will answer the same again.
+var ErrElsewhere = errors.New("the register answered for another number; it may have replaced this one")
+
+// elsewhere returns the ErrUnavailable for an answer that is about the number
+// written there.
+func elsewhere(number string) error {
+	if _, err := Parse(number); err != nil {
+		return odd("the register's answer is about no number")
+	}
+	return ErrUnavailable.Because(ErrElsewhere)
+}
+
 // odd returns the ErrUnavailable for an answer that can't be used. why is for
 // operators, and ours: what the register wrote may repeat the GUID.
 func odd(why string) error { return ErrUnavailable.Because(errors.New(why)) }

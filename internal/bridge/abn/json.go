@@ -52,7 +52,7 @@ func readJSON(body []byte, n Number) (r Record, found bool, err error) {
 		return r, false, refused(message)
 	}
 	if d.Abn != n.String() {
-		return r, false, odd("the register answered for another number; it may have replaced this one")
+		return r, false, elsewhere(d.Abn)
 	}
 	var f fields
 	r = Record{

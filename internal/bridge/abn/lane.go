@@ -88,7 +88,8 @@ func (l *lane) admit() error {
 
 // leave gives the slot back and counts how the request under ctx ended. One
 // that nobody waited for says nothing about the register; each answer that was
-// understood, a refused GUID too, says that the service works.
+// understood, a refused GUID too, says that the service works: one number that
+// was replaced, asked for again and again, shuts nobody out.
 func (l *lane) leave(ctx context.Context, err error) {
 	defer func() { <-l.slots }()
 	l.mu.Lock()
@@ -96,7 +97,7 @@ func (l *lane) leave(ctx context.Context, err error) {
 	l.trying = false
 	switch {
 	case errors.Is(context.Cause(ctx), errNobodyWaits):
-	case err == nil || errors.Is(err, ErrRejected) || errors.Is(err, ErrDisagrees):
+	case err == nil || errors.Is(err, ErrRejected) || errors.Is(err, ErrDisagrees) || errors.Is(err, ErrElsewhere):
 		l.failures = 0
 	default:
 		l.failures++

@@ -73,6 +73,8 @@ func TestALaneThatKeepsFailingIsShutForAPause(t *testing.T) {
 		{"an answer, so that counting begins anew", 0, nil, false},
 		{"a failure", 0, down, false}, {"another", 0, down, false},
 		{"a refused GUID is an answer too", 0, ErrRejected, false},
+		{"a failure", 0, down, false}, {"another", 0, down, false},
+		{"one about another number is an answer too", 0, ErrUnavailable.Because(ErrElsewhere), false},
 		{"a failure", 0, down, false}, {"another", 0, down, false}, {"a third", 0, down, false}, {"a fourth", time.Hour, down, false},
 		{"the fifth in a row", 0, down, false},
 		{"now it is shut", 0, nil, true},

@@ -53,7 +53,7 @@ func troubles(t testing.TB) map[string]struct {
 		"bytes that are not UTF-8":                         {abrtest.Answer("callback({\"Message\":\"No record found\xe9\"})"), abn.ErrUnavailable},
 		"a type that no form has":                          {abrtest.Status(200, "image/png", `callback({"Message":"No record found"})`), abn.ErrUnavailable},
 		"nothing":                                          {abrtest.Answer(""), abn.ErrUnavailable},
-		"the record of another number":                     {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "53004085616" })), abn.ErrUnavailable},
+		"the record of another number":                     {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "53004085616" })), abn.ErrElsewhere},
 		"a record without a number":                        {abrtest.As(with(ato, func(e *abrtest.Entity) { e.ABN = "" })), abn.ErrUnavailable},
 		"a record without a status":                        {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "" })), abn.ErrUnavailable},
 		"a status that nobody has seen":                    {abrtest.As(with(ato, func(e *abrtest.Entity) { e.Status = "Dormant" })), abn.ErrUnavailable},

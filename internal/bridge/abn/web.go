@@ -126,7 +126,8 @@ func set[T comparable](field *T, value T) {
 // request, which goes on until the last of them has left. Answers are kept per
 // GUID, so a tenant whose GUID the register refuses is never served from what
 // another's brought. After five failures in a row with one GUID, look-ups with
-// it fail at once for ten seconds, and then until one of them succeeds.
+// it fail at once for ten seconds, and then until one of them succeeds; answers
+// that can't be used but show that the service works are no such failures.
 type Web struct {
 	config  WebConfig
 	service *service

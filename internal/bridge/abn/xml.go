@@ -107,7 +107,9 @@ func (x *xmlReader) replacement(nodes []*element, n Number) Number {
 			current = number
 		}
 	}
-	x.require(known, "the register answered for another number")
+	if !known && x.err == nil {
+		x.err = elsewhere(current)
+	}
 	if current == n.String() {
 		return Number{}
 	}
