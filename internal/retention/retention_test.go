@@ -16,6 +16,7 @@ type bin struct {
 	looks, reclaims int
 	removes         int   // at each look
 	broken          error // of Reclaim
+	stuck           error // of Prune, beside what it removes
 	reclaimedAt     []time.Duration
 	start           time.Time
 	failures        int
@@ -23,7 +24,7 @@ type bin struct {
 
 func (b *bin) loop(every time.Duration) *retention.Loop {
 	return &retention.Loop{What: "things", Every: every, Logger: slog.New(slog.DiscardHandler), Failed: func() { b.failures++ },
-		Prune: func(context.Context) (int, error) { b.looks++; return b.removes, nil },
+		Prune: func(context.Context) (int, error) { b.looks++; return b.removes, b.stuck },
 		Reclaim: func(context.Context) error {
 			b.reclaims++
 			b.reclaimedAt = append(b.reclaimedAt, time.Since(b.start))
@@ -67,6 +68,15 @@ func TestWhatWasNotGivenBackIsTriedAtTheNextLook(t *testing.T) {
 	b.run(t, time.Minute, 10*time.Minute-time.Second)
 	if b.reclaims != 10 || b.failures != 10 {
 		t.Errorf("tried %d times, told of %d failures; want 10 of each", b.reclaims, b.failures)
+	}
+}
+
+func TestALookThatFailedIsTold(t *testing.T) {
+	t.Parallel()
+	b := &bin{removes: 1, stuck: errors.New("disk full")}
+	b.run(t, time.Minute, 10*time.Minute-time.Second)
+	if b.looks != 10 || b.failures != 10 || b.reclaims != 0 {
+		t.Errorf("%d looks, told of %d failures, space given back %d times; want 10, 10 and 0", b.looks, b.failures, b.reclaims)
 	}
 }
 
