@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"interlock/internal/app"
@@ -84,5 +85,42 @@ func TestAFleetFindsThePhonesThatComeAndGo(t *testing.T) {
 	adb.Connect(t, phone)
 	if end := w.ended(again.ID); end.State != "succeeded" {
 		t.Fatalf("the second ended as %+v", end)
+	}
+}
+
+// R-RUN-1, R-RUN-5: a phone that is lost in the middle of an action ends the
+// attempt as indeterminate, with the action sent once, and the next task on it
+// is done once it has come back.
+func TestAPhoneLostInTheMiddleOfAnActionEndsItsAttempt(t *testing.T) {
+	t.Parallel()
+	adb, phone := adbdtest.StartServer(t), adbdtest.New(t, adbdtest.Options{Pasting: true})
+	adb.Connect(t, phone)
+	run := func() runner.Result {
+		result, err := app.RunTask(t.Context(), app.RunConfig{
+			Task:    runner.Task{ID: "local", Attempt: 1, Goal: "Write a note"},
+			Device:  app.DeviceConfig{Kind: app.Android, ID: phone.Serial(), ADBServer: adb.Address},
+			Planner: app.Planner{Enabled: true, Provider: app.Scripted, Script: noteScript(t)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	phone.Answer("am start", adbdtest.Reply{After: true, Die: true})
+	if got := run(); got.State != runner.Indeterminate || !got.Acted {
+		t.Errorf("ended as %+v", got)
+	}
+	sent := 0
+	for _, c := range phone.Commands() {
+		if strings.HasPrefix(c, "am start") {
+			sent++
+		}
+	}
+	if sent != 1 {
+		t.Errorf("the app was opened %d times, want once", sent)
+	}
+	phone.Return()
+	if got := run(); got.State != runner.Succeeded {
+		t.Errorf("the next task ended as %+v", got)
 	}
 }

@@ -121,6 +121,8 @@ func (p *Phone) press(ctx context.Context, k device.Key) error {
 func (p *Phone) hideKeyboard(ctx context.Context) error {
 	shown, err := p.keyboardShown(ctx)
 	switch {
+	case errors.Is(err, errNotSaid):
+		return device.Refuse("the phone does not say whether a keyboard is shown")
 	case err != nil:
 		return looking(err)
 	case !shown:
@@ -178,6 +180,3 @@ func (p *Phone) openURL(ctx context.Context, address string) error {
 	}
 	return p.act(ctx, false, "am start -a android.intent.action.VIEW -d "+quote(u.String()))
 }
-
-// errNoFocus is a field that took no focus.
-var errNoFocus = errors.New("adb: the field did not take the focus")

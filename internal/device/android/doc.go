@@ -1,12 +1,13 @@
 // Package android drives real phones over adb: it speaks the smart-socket
 // protocol of an adb server itself, and needs nothing installed on the phone.
 //
-// A Phone is claimed by one Open and bound to the boot of the phone that it
-// found there: once the phone has restarted, every call says device.ErrLost.
-// Each command that acts carries that boot with it, so the phone itself refuses
-// one that was meant for its life before. Other programs may use the same adb
-// server meanwhile; it is never ended, and a phone that went offline is brought
-// back by connecting it anew, never by restarting the server.
+// A Phone is claimed by one Open, which wakes its screen, and is bound to the
+// boot of the phone that it found there: once the phone has restarted, every
+// call says device.ErrLost. Each command that acts carries that boot with it, so
+// the phone itself refuses one that was meant for its life before. Other
+// programs may use the same adb server meanwhile; it is never ended, and a phone
+// that went offline is brought back by connecting it anew, never by restarting
+// the server.
 //
 // Observe reads the window in front with uiautomator, which on a screen that
 // never rests takes some ten seconds to give up. Such a screen is shown as a

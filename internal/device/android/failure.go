@@ -3,25 +3,38 @@ package android
 import (
 	"context"
 	"errors"
+	"net"
+	"slices"
 	"strings"
 
 	"interlock/internal/device"
 	"interlock/internal/fault"
 )
 
-// kindOf sorts what went wrong between this process and the phone.
+// kindOf sorts what went wrong between this process and the phone. Only a
+// server or a phone that does not answer is lost; a context that the caller
+// ended is not the phone's failure.
 func kindOf(err error) *fault.Error {
 	var f *fault.Error
 	var r refusal
+	var broken net.Error
 	switch {
-	case errors.As(err, &f) && strings.HasPrefix(f.Code, "device_"): // not the cause of a context that ended
+	case errors.As(err, &f) && strings.HasPrefix(f.Code, "device_"):
 		return f
-	case errors.As(err, &r) && (strings.Contains(string(r), "unauthorized") || strings.Contains(string(r), "authorizing") || strings.Contains(string(r), "no permissions")):
+	case errors.As(err, &r) && r.unauthorized():
 		return device.ErrUnauthorized
-	case errors.Is(err, errLong), errors.Is(err, context.Canceled), f != nil:
-		return device.ErrFailed
+	case errors.As(err, &r), errors.Is(err, errCut), errors.Is(err, errSlow), errors.Is(err, errNoServer):
+		return device.ErrLost
+	case errors.As(err, &broken) && !errors.Is(err, context.DeadlineExceeded):
+		return device.ErrLost
 	}
-	return device.ErrLost // the server, the cable or the phone no longer answers
+	return device.ErrFailed
+}
+
+// unauthorized reports whether the phone's owner, or this system, has not
+// allowed adb to drive it.
+func (r refusal) unauthorized() bool {
+	return slices.ContainsFunc([]string{"unauthorized", "authorizing", "no permissions"}, func(s string) bool { return strings.Contains(string(r), s) })
 }
 
 // looking is the error of a look or of opening: nothing was dispatched.

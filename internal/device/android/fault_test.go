@@ -169,7 +169,13 @@ func TestFaultsOfObserving(t *testing.T) {
 		}, func(w *world, s device.Scene) { w.the(s, "Settings") }},
 		{"a phone on which uiautomator can't write to the terminal", adbdtest.Options{}, func(w *world) {
 			w.behind.Answer("uiautomator dump /dev/tty", adbdtest.Reply{Out: "UI hierchary dumped to: /dev/tty\n", Err: "java.io.FileNotFoundException: /dev/tty: open failed: ENXIO"})
-		}, func(w *world, s device.Scene) { w.the(s, "Settings") }},
+		}, func(w *world, s device.Scene) {
+			w.the(s, "Settings")
+			w.see()
+			if got := strings.Join(w.behind.Commands(), "\n"); strings.Count(got, "/dev/tty") != 1 {
+				w.Errorf("the terminal was tried again: %q", got)
+			}
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -242,7 +248,7 @@ func TestFaultsOfActing(t *testing.T) {
 		}, device.OpenApp{Package: adbdtest.Notes}, device.ErrRefused, device.No},
 		{"fault 34: whether there is a keyboard to hide can't be told", func(w *world) {
 			w.behind.Answer("dumpsys input_method", adbdtest.Reply{Out: "nothing to see"})
-		}, device.HideKeyboard{}, device.ErrLost, device.No},
+		}, device.HideKeyboard{}, device.ErrRefused, device.No},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

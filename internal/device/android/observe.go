@@ -148,10 +148,13 @@ func (p *Phone) keyboardShown(ctx context.Context) (bool, error) {
 	}
 	shown, known := readKeyboard(string(o.out))
 	if !known {
-		return false, errors.New("adb: dumpsys input_method does not say whether the keyboard is shown")
+		return false, errNotSaid
 	}
 	return shown, nil
 }
+
+// errNotSaid is a report of Android's without what it was asked for.
+var errNotSaid = errors.New("adb: dumpsys input_method does not say whether the keyboard is shown")
 
 // readRotation asks where the description does not say; 0 where nobody does.
 func (p *Phone) readRotation(ctx context.Context) int {

@@ -41,9 +41,10 @@ type Phone struct {
 	closed atomic.Bool
 
 	// What the last looks found; only Observe and Do touch it, one at a time.
-	fields   []field
-	restless restless
-	display  string // id for screencap; "": the phone has one display, or none was asked for yet
+	fields     []field
+	restless   restless
+	noTerminal bool   // uiautomator can't write to a terminal there
+	display    string // id for screencap; "": the phone has one display, or none was asked for yet
 }
 
 // Open claims a phone. Its errors are faults: device_missing where adb is not

@@ -70,7 +70,7 @@ func (p *Phone) ownMethod(ctx context.Context) (borrowed, error) {
 
 // awaitMethod waits until the helper has been chosen and has come up.
 func (p *Phone) awaitMethod(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, methodTime, errSlow)
+	ctx, cancel := context.WithTimeout(ctx, methodTime)
 	defer cancel()
 	for {
 		o, err := p.shell(ctx, p.limits.ask, "settings get secure default_input_method; dumpsys input_method")
@@ -80,8 +80,8 @@ func (p *Phone) awaitMethod(ctx context.Context) error {
 		if shown, known := readKeyboard(string(o.out)); strings.HasPrefix(string(o.out), methodHelper) && (shown || !known) {
 			return nil
 		}
-		if err := sleep.For(ctx, lookPause/2); err != nil {
-			return err
+		if sleep.For(ctx, lookPause/2) != nil {
+			return errors.New("adb: the helper that types did not come up")
 		}
 	}
 }

@@ -51,6 +51,9 @@ func (r refusal) Error() string { return "adb: " + string(r) }
 // errCut is a connection that ended where an answer was due.
 var errCut = errors.New("adb: the connection ended in the middle")
 
+// errNoServer is an address at which no server answers.
+var errNoServer = errors.New("adb: no server answers")
+
 // conn is one connection to the server. Whatever blocks on it ends with the
 // context that it was dialled with.
 type conn struct {
@@ -81,7 +84,10 @@ func (s server) dialOnce(ctx context.Context) (*conn, error) {
 	d := net.Dialer{Timeout: dialTime}
 	nc, err := d.DialContext(ctx, "tcp", s.address)
 	if err != nil {
-		return nil, fmt.Errorf("adb: no server at %s: %w", s.address, err)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("%w: %w", errNoServer, err)
 	}
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	return &conn{nc, ctx, stop}, nil
@@ -109,7 +115,7 @@ func (s server) start(ctx context.Context) error {
 	cmd.Env = append(os.Environ(), "ADB_SERVER_SOCKET=")
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("adb: the server does not start; see why with: adb -P %s start-server: %w", port, err)
+		return fmt.Errorf("%w, and none can be started; see why with: adb -P %s start-server: %w", errNoServer, port, err)
 	}
 	return nil
 }
@@ -174,7 +180,7 @@ func (c *conn) broken(err error) error {
 
 // query asks the server itself and returns its answer.
 func (s server) query(ctx context.Context, request string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, serverTime, errSlow)
 	defer cancel()
 	c, err := s.dial(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 const (
 	dumpWhole  = "uiautomator dump /dev/tty"
 	dumpBrief  = "uiautomator dump --compressed /dev/tty"
-	dumpToFile = "f=/data/local/tmp/interlock.xml; uiautomator dump $f >/dev/null 2>&1; cat $f; rm -f $f"
+	dumpToFile = "f=/data/local/tmp/interlock.xml; rm -f $f; uiautomator dump $f; cat $f; rm -f $f"
 )
 
 // restless remembers a window that never rested, so that the ten seconds in
@@ -91,6 +91,9 @@ func (p *Phone) dump(ctx context.Context, command string) (h hierarchy, err erro
 }
 
 func (p *Phone) dumpOnce(ctx context.Context, command string) (hierarchy, error) {
+	if p.noTerminal && command == dumpWhole {
+		command = dumpToFile
+	}
 	o, err := p.shell(ctx, p.limits.dump, command)
 	if err != nil {
 		return hierarchy{}, err
@@ -112,5 +115,8 @@ func (p *Phone) dumpOnce(ctx context.Context, command string) (hierarchy, error)
 	case command == dumpToFile:
 		return h, errNoTree
 	}
-	return p.dumpOnce(ctx, dumpToFile)
+	if h, err = p.dumpOnce(ctx, dumpToFile); err == nil {
+		p.noTerminal = true
+	}
+	return h, err
 }
