@@ -292,10 +292,11 @@ func (op *operation) facts(lock []string) policy.Facts {
 // holds reports whether the operation, read on was, still means the same on
 // now, so that the action lands on what the proposal meant:
 //   - a bare point: nothing has changed;
-//   - an element: it is still there, the same at the same place, and the same
-//     things lie under the point that will be touched;
-//   - the screen as a whole: the same app in the same position, and the same
-//     field in focus;
+//   - an element: it is still there, the same at the same place, nothing came
+//     or went that goes by the same names and could be taken for it, and the
+//     same things lie under the point that will be touched;
+//   - the screen as a whole: the same app in the same position, the same field
+//     in focus, and something to act on that was there before;
 //   - an app, an address or the home key: always.
 func (op *operation) holds(was, now *device.Scene) bool {
 	switch {
@@ -308,16 +309,31 @@ func (op *operation) holds(was, now *device.Scene) bool {
 	case was.App != now.App || was.Size != now.Size || was.Rotation != now.Rotation || was.KeyboardShown != now.KeyboardShown:
 		return false
 	case op.target == nil:
-		return sameFocus(was, now)
+		return sameFocus(was, now) && related(was, now)
 	}
 	found, ok := now.Find(*op.target)
-	if !ok {
+	if !ok || !slices.Equal(places(was, op.target), places(now, op.target)) {
 		return false
 	}
 	if op.point == nil { // typed into what is in focus
 		return found.Flags.Has(device.Focused)
 	}
 	return slices.EqualFunc(was.At(*op.point), now.At(*op.point), device.Element.Same)
+}
+
+// related reports whether anything that could be acted on still can be: where
+// nothing can, as under a dialog, it is another screen.
+func related(was, now *device.Scene) bool {
+	some := false
+	for _, e := range was.Elements {
+		if e.Actionable() {
+			if _, still := now.Find(e); still {
+				return true
+			}
+			some = true
+		}
+	}
+	return !some
 }
 
 func focused(e device.Element) bool { return e.Flags.Has(device.Focused) }

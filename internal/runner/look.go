@@ -80,10 +80,11 @@ func (op *operation) rests(before, now *device.Scene) bool {
 	return slices.Equal(places(before, op.target), places(now, op.target))
 }
 
-// places lists where s shows something that goes by all of e's names.
+// places lists where s shows something that goes by all of e's names; what a
+// field holds is none of them.
 func places(s *device.Scene, e *device.Element) (at []device.Rect) {
 	for _, o := range s.Elements {
-		if o.ID == e.ID && o.Role == e.Role && o.Label == e.Label && o.Text == e.Text {
+		if o.ID == e.ID && o.Role == e.Role && o.Label == e.Label && (o.Text == e.Text || e.Flags.Has(device.Editable)) {
 			at = append(at, o.Bounds)
 		}
 	}

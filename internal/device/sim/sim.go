@@ -5,8 +5,9 @@
 //
 // It keeps the promises of device.Driver, also in failure: Inject makes it
 // lose its connection, hang, or change the screen at a moment of choice. After
-// Close, and once lost, every call says device.ErrLost. Nothing outlives the
-// Phone. Its methods are safe for concurrent use, one at a time being served.
+// Close, and once lost until Reconnect, every call says device.ErrLost. Nothing
+// outlives the Phone. Its methods are safe for concurrent use, one at a time
+// being served.
 package sim
 
 import (
@@ -146,6 +147,13 @@ func (p *Phone) Close() error {
 	defer p.mu.Unlock()
 	p.gone = device.Fail(device.ErrLost, device.No)
 	return nil
+}
+
+// Reconnect brings a phone back that was lost, as it was left.
+func (p *Phone) Reconnect() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone, p.faults = nil, nil
 }
 
 // Done lists the actions that the phone has carried out, oldest first.
