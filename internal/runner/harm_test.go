@@ -201,26 +201,6 @@ func slowly(t *testing.T, d time.Duration) func(runner.Permission) error {
 	}
 }
 
-// R-RUN-4: of two rows that go by the same names, the one that was meant is
-// touched, and on a screen of look-alikes nothing else.
-func TestTwinsOnTheScreenAreToldApart(t *testing.T) {
-	t.Parallel()
-	for nth, want := range map[int]struct {
-		app     string
-		tricked int
-	}{1: {sim.Home, 1}, 2: {sim.Contacts, 0}} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			w.phone.Inject(sim.Fault{At: sim.AtObserve, Do: sim.Twin})
-			w.play(propose("tap", fmt.Sprintf(`{"ref":"e%d"}`, nth+1)))
-			s, err := w.phone.Observe(t.Context())
-			if err != nil || s.App != want.app || w.phone.Tricked() != want.tricked {
-				t.Errorf("twin %d: in %s, tricked %d times, %v", nth, s.App, w.phone.Tricked(), err)
-			}
-		})
-	}
-}
-
 // R-RUN-4: what slides in is touched where it comes to rest, if that is where
 // it was when the decision was made.
 func TestATargetIsTouchedOnceItStandsStill(t *testing.T) {
