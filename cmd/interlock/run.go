@@ -37,6 +37,7 @@ func (p *program) runCommand() *cobra.Command {
 	f.Int64Var(&t.task.Budgets.Tokens, "tokens", 0, "tokens that it may use (0: no limit)")
 	f.StringSliceVar(&t.task.AppLock, "app", nil, "`PACKAGE` that it may act in, repeatable; without it: any")
 	f.StringSliceVar(&t.task.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
+	safetyFlags(c, &t.task.Policy)
 	f.StringVar(&t.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := checkGoal(args[0]); err != nil {

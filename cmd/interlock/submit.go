@@ -36,6 +36,7 @@ func (s *submission) flags(c *cobra.Command) {
 	f.BoolVar(&s.spec.Repeatable, "repeatable", false, "an attempt that already acted may be tried again by itself")
 	f.StringSliceVar(&s.spec.AppLock, "app", nil, "`PACKAGE` that the task may act in, repeatable; without it: any")
 	f.StringSliceVar(&s.spec.Policy.AllowedTools, "allow-tool", nil, "`TOOL` that may be used, repeatable; without it: all")
+	safetyFlags(c, &s.spec.Policy)
 	f.StringVar(&s.maxRisk, "max-risk", "", "low, medium or high: riskier calls are denied")
 	f.IntVar(&s.spec.MaxAttempts, "attempts", 0, "attempts that may be made (0: the server's default)")
 	f.StringVar(&s.start, "not-before", "", "not started before this `TIME`, such as 2026-12-24T18:00:00Z, or 2h from now")
@@ -43,6 +44,14 @@ func (s *submission) flags(c *cobra.Command) {
 	f.StringToStringVar(&s.spec.Labels, "label", nil, "`NAME=VALUE` to find the task by, repeatable")
 	f.StringVar(&s.key, "key", "", "idempotency `KEY`: the same again gets the same task")
 	f.BoolVar(&s.watch, "watch", false, "stay until the task has ended; exit code 1 if it did not succeed")
+}
+
+// safetyFlags declares the flags that say what of a task can be taken back.
+func safetyFlags(c *cobra.Command, doc *policy.Document) {
+	f := c.Flags()
+	f.StringSliceVar(&doc.Reversible, "reversible", nil, "`TOOL` whose calls can be taken back or made again without harm, repeatable")
+	f.StringSliceVar(&doc.Irreversible, "irreversible", nil, "`TOOL` whose calls can't be taken back, repeatable; the same one is not made twice on one screen")
+	f.StringSliceVar(&doc.ConfirmWords, "confirm-word", nil, "`WORD` or phrase; what it names is not touched, repeatable; \"\": none; without it: a list of what pays, buys, deletes accounts")
 }
 
 // task returns what was asked for.
