@@ -39,8 +39,15 @@ func tapEverything(t *testing.T, o adbdtest.Options) {
 	w.open()
 	w.do(device.OpenApp{Package: adbdtest.Notes})
 	s := w.see()
-	if s.Rotation != o.Turned*90 || s.Screenshot == nil || s.Screenshot.Transform.Device != s.Size {
-		t.Fatalf("turned %d, size %v, picture %v", s.Rotation, s.Size, s.Screenshot)
+	want := device.Size{W: o.Width, H: o.Height}
+	if o.Override[0] != 0 {
+		want = device.Size{W: o.Override[0], H: o.Override[1]}
+	}
+	if o.Turned%2 == 1 {
+		want.W, want.H = want.H, want.W
+	}
+	if s.Size != want || s.Rotation != o.Turned*90 || s.Screenshot == nil || s.Screenshot.Transform.Device != s.Size {
+		t.Fatalf("turned %d, size %v, picture %v; want the size %v", s.Rotation, s.Size, s.Screenshot, want)
 	}
 	tried := 0
 	for _, e := range s.Elements {

@@ -91,7 +91,9 @@ func TestFaultsOfObserving(t *testing.T) {
 			}
 		}},
 		{"fault 19: a warning before the picture that names no display", adbdtest.Options{}, func(w *world) {
-			w.behind.Answer("screencap", adbdtest.Reply{Out: "WARNING: linker: something\n", After: true})
+			for range 4 { // as often as it looks
+				w.behind.Answer("screencap", adbdtest.Reply{Out: "WARNING: linker: something\n", After: true})
+			}
 		}, func(w *world, s device.Scene) {
 			if s.Screenshot == nil {
 				w.Error("no picture")
@@ -374,6 +376,18 @@ func TestTheNextAttemptWorksAfterTheLossHeals(t *testing.T) {
 			w.the(w.see(), "Notes")
 		})
 	}
+}
+
+// R-RUN-2: a connection that is dead while the server takes it for alive is
+// made anew, to claim the phone and to look at it.
+func TestADeadConnectionIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, adbdtest.Options{})
+	w.opts = android.Hurried(w.opts, time.Second)
+	w.behind.Wedge()
+	w.open()
+	w.behind.Wedge()
+	w.the(w.see(), "Notes")
 }
 
 // The deadline is the caller's too.

@@ -27,15 +27,14 @@ func (p *Phone) Glance(ctx context.Context) (device.Scene, error) {
 	return p.see(ctx, 1, false)
 }
 
-// see looks at most so many times. A phone that had gone offline is connected
+// see looks at most so many times. A phone that does not answer is connected
 // anew once, since looking may be repeated.
 func (p *Phone) see(ctx context.Context, tries int, picture bool) (device.Scene, error) {
 	if p.closed.Load() {
 		return device.Scene{}, device.Fail(device.ErrLost, device.No)
 	}
 	s, err := p.look(ctx, tries, picture)
-	var before unsent
-	if errors.As(err, &before) && errors.Is(kindOf(err), device.ErrLost) && p.heal(ctx) == nil {
+	if err != nil && errors.Is(kindOf(err), device.ErrLost) && !errors.Is(err, errRestarted) && p.heal(ctx) == nil {
 		s, err = p.look(ctx, tries, picture)
 	}
 	if err != nil {
@@ -210,11 +209,10 @@ func (s *sight) app() string {
 	return app
 }
 
-// showable reports whether the picture may be shown and is of this screen.
-// Where the phone does not say whether the screen is secure, a black picture
+// showable reports whether the picture may be shown. Where the phone does not say whether the screen is secure, a black picture
 // says it.
 func (s *sight) showable() bool {
-	return s.picture != nil && upright(s.picture, s.size) && !s.windows.secure && (s.noWindows == nil || !black(s.picture))
+	return s.picture != nil && !s.windows.secure && (s.noWindows == nil || !black(s.picture))
 }
 
 // above takes away what lies under the keyboard.

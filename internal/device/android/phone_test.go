@@ -57,6 +57,16 @@ func TestEachActionDoesWhatItSays(t *testing.T) {
 	if got := w.behind.Notes(); got[0] != "Tea for two" {
 		t.Errorf("the notes are %q", got)
 	}
+	w.tap("New note")
+	body := w.the(w.see(), "Body").Bounds.Center()
+	w.do(device.TypeText{Into: &body, Text: "one\ntwo"})
+	w.see()
+	w.do(device.TypeText{Into: &body, Text: "three", Clear: true})
+	if got := w.behind.Field("body"); got != "three" {
+		t.Errorf("the field that was cleared holds %q", got)
+	}
+	w.do(device.Press{Key: device.Back})
+	w.do(device.Press{Key: device.Back})
 	w.do(device.LongPress{At: w.the(w.see(), "Milk").Bounds.Center(), For: time.Second})
 	if slices.Contains(w.behind.Notes(), "Milk") {
 		t.Error("holding the note did not remove it")

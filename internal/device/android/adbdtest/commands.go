@@ -99,6 +99,7 @@ func (p *Phone) dumpsys(a []string) result {
 	case "window":
 		return says(p.windowReport())
 	case "input_method":
+		p.state.rising = false
 		return says(fmt.Sprintf("Input Method Manager State:\n  mCurMethodId=%s\n  mShowRequested=%t mInputShown=%t\n", p.method, p.state.keyboard, p.state.keyboard))
 	case "input":
 		return says(fmt.Sprintf("  Input Reader State:\n    SurfaceOrientation: %d\n", p.opts.Turned))

@@ -65,7 +65,7 @@ func (l *link) serve() {
 		if _, err := io.ReadFull(l, body); err != nil {
 			return
 		}
-		if !l.phone.awake(l.ctx) {
+		if !l.phone.awake(l) {
 			return
 		}
 		l.take(word(0), word(1), word(2), body)

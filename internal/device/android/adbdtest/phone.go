@@ -30,9 +30,9 @@ type Phone struct {
 
 	mu        sync.Mutex // guards all below
 	opts      Options
-	links     map[*link]bool
-	frozen    chan struct{} // closed when the phone thaws; nil: it is not frozen
-	shy       bool          // it never says whether the server may drive it
+	links     map[*link]bool // true: it answers no more
+	frozen    chan struct{}  // closed when the phone thaws; nil: it is not frozen
+	shy       bool           // it never says whether the server may drive it
 	off       bool
 	answers   []*answer
 	commands  []string
@@ -91,7 +91,7 @@ func (p *Phone) accept() {
 		p.mu.Lock()
 		refused := p.off
 		if !refused {
-			p.links[l] = true
+			p.links[l] = false
 		}
 		p.mu.Unlock()
 		if refused {
@@ -151,6 +151,15 @@ func (p *Phone) Freeze() {
 	}
 }
 
+// Wedge makes the connections of now never answer again. New ones work.
+func (p *Phone) Wedge() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		p.links[l] = true
+	}
+}
+
 // Thaw ends Freeze.
 func (p *Phone) Thaw() {
 	p.mu.Lock()
@@ -182,9 +191,13 @@ func (p *Phone) silent() bool {
 }
 
 // awake waits while the phone is frozen; false: the connection ended meanwhile.
-func (p *Phone) awake(ctx context.Context) bool {
+func (p *Phone) awake(l *link) bool {
+	ctx := l.ctx
 	p.mu.Lock()
 	frozen := p.frozen
+	if p.links[l] {
+		frozen = make(chan struct{}) // for good
+	}
 	p.mu.Unlock()
 	if frozen == nil {
 		return true

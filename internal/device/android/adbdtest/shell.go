@@ -59,7 +59,7 @@ func (r Reply) apply(done result) result {
 
 // deliver writes a result the way that reply says.
 func (p *Phone) deliver(s *stream, r result, how Reply) {
-	if !p.awake(s.ctx) {
+	if !p.awake(s.link) {
 		return
 	}
 	if how.Drip > 0 {

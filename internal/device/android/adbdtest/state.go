@@ -21,6 +21,8 @@ type state struct {
 	screens  map[string]string // of each app
 	fields   map[string]string
 	focus    string // id of the field that takes text
+	cursor   int    // in its text, in bytes
+	rising   bool   // the keyboard is coming up: text is lost until somebody has seen it
 	keyboard bool
 	scrolled int
 	notes    []string
@@ -89,7 +91,9 @@ func (p *Phone) show(screen string) {
 	p.blur()
 }
 
-func (p *Phone) blur() { p.state.focus, p.state.keyboard, p.state.scrolled = "", false, 0 }
+func (p *Phone) blur() {
+	p.state.focus, p.state.cursor, p.state.keyboard, p.state.scrolled = "", 0, false, 0
+}
 
 func (p *Phone) remove(note string) {
 	p.state.notes = slices.DeleteFunc(p.state.notes, func(n string) bool { return n == note })
@@ -122,7 +126,8 @@ func (p *Phone) tap(x, y int, held bool) {
 	}
 	switch {
 	case w.edit:
-		p.state.focus, p.state.keyboard = w.short(), true
+		p.state.rising = !p.state.keyboard
+		p.state.focus, p.state.keyboard, p.state.cursor = w.short(), true, 0
 	case held && w.hold != nil:
 		w.hold(p)
 	case w.click != nil:
@@ -146,10 +151,37 @@ func (w widget) short() string {
 	return s
 }
 
+// insert puts text where the cursor is.
 func (p *Phone) insert(text string) {
-	if f := p.state.focus; f != "" {
-		p.state.fields[f] += text
+	if s := &p.state; s.focus != "" && !s.rising {
+		now := s.fields[s.focus]
+		s.fields[s.focus] = now[:s.cursor] + text + now[s.cursor:]
+		s.cursor += len(text)
 	}
+}
+
+// erase removes the character before the cursor, or the one after it.
+func (p *Phone) erase(before bool) {
+	s := &p.state
+	left, right := s.fields[s.focus][:s.cursor], s.fields[s.focus][s.cursor:]
+	if before {
+		_, n := utf8.DecodeLastRuneInString(left)
+		left = left[:len(left)-n]
+	} else {
+		_, n := utf8.DecodeRuneInString(right)
+		right = right[n:]
+	}
+	s.fields[s.focus], s.cursor = left+right, len(left)
+}
+
+// endOfLine moves the cursor to the end of its line.
+func (p *Phone) endOfLine() {
+	s := &p.state
+	rest := s.fields[s.focus][s.cursor:]
+	if i := strings.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	s.cursor += len(rest)
 }
 
 // key does what a key does, by Android's number of it.
@@ -161,13 +193,19 @@ func (p *Phone) key(code string) {
 	case 4:
 		p.back()
 	case 66:
-		if s.app == Notes && s.focus == "title" {
+		switch s.app + " " + s.focus {
+		case Notes + " title":
 			p.saveNote()
+		case Notes + " body":
+			p.insert("\n")
 		}
-	case 67:
-		if text := s.fields[s.focus]; s.focus != "" && text != "" {
-			_, n := utf8.DecodeLastRuneInString(text)
-			s.fields[s.focus] = text[:len(text)-n]
+	case 67, 112:
+		if s.focus != "" {
+			p.erase(n == 67)
+		}
+	case 123:
+		if s.focus != "" {
+			p.endOfLine()
 		}
 	case 279:
 		p.insert(p.clipboard)
