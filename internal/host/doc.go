@@ -4,7 +4,9 @@
 //
 // # What it promises
 //
-// One device is driven by one attempt at a time. The control plane's word on
+// One device is driven by one attempt at a time. Devices are given, or found as
+// they come and go: what a finder sees no more is not offered any more, and an
+// attempt that runs on it finds out by itself. The control plane's word on
 // who holds an attempt is authoritative; the host only ever narrows it. A
 // lease counts from when the request that renewed it was sent, so a slow
 // answer never lengthens it. When no renewal was accepted for the self-fence

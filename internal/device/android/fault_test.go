@@ -242,6 +242,9 @@ func TestFaultsOfActing(t *testing.T) {
 		{"the command fails with an exit code", func(w *world) {
 			w.behind.Answer("input tap", adbdtest.Reply{Err: "java.lang.SecurityException: Injecting input events requires the caller to have the INJECT_EVENTS permission.", Exit: 255})
 		}, tap, device.ErrFailed, device.Unknown},
+		{"the command writes without end", func(w *world) {
+			w.behind.Answer("input tap", adbdtest.Reply{Out: strings.Repeat("more ", 20_000)})
+		}, tap, device.ErrFailed, device.Unknown},
 		{"fault 32: am start exits 0 where the activity is missing", func(w *world) {
 			w.behind.Answer("am start", adbdtest.Reply{Out: "Starting: Intent { cmp=x }\nError type 3\nError: Activity class {x} does not exist.\n"})
 		}, device.OpenApp{Package: adbdtest.Notes}, device.ErrFailed, device.Unknown},

@@ -68,7 +68,7 @@ func TestBoundsThatMakeNoSenseAreNoElement(t *testing.T) {
 func TestWhatIsOutsideItsListIsNotSeen(t *testing.T) {
 	t.Parallel()
 	dump := `<hierarchy><node class="android.widget.ListView" scrollable="true" bounds="[0,500][1080,1000]">
-<node text="above" bounds="[0,300][1080,400]" /><node text="half" bounds="[0,900][1080,1100]" /><node text="hidden" visible-to-user="false" bounds="[0,600][1080,700]" />
+<node text="above" bounds="[0,300][1080,400]" /><node text="half" bounds="[0,900][1080,1100]" /><node text="hidden" visible-to-user="false" bounds="[0,600][1080,700]"><node text="within" visible-to-user="true" bounds="[0,600][1080,700]" /></node>
 </node><node text="after" bounds="[0,1200][1080,1300]" /></hierarchy>`
 	s, err := android.ReadDump([]byte(dump), upright)
 	if err != nil || len(s.Elements) != 3 || s.Elements[1].Text != "half" || s.Elements[1].Bounds.Y1 != 1000 || s.Elements[2].Text != "after" {
