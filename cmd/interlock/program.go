@@ -160,7 +160,7 @@ func (p *program) root() *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Run it:", []*cobra.Command{p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand()}},
+		{"Run it:", []*cobra.Command{p.demoCommand(), p.serverCommand(), p.hostCommand(), p.runCommand(), p.replayCommand()}},
 		{"Operate it:", []*cobra.Command{p.taskCommand(), p.decisionCommand(), p.usageCommand(), p.auditCommand(), p.tokenCommand(), p.statusCommand()}},
 		{"The bridge:", []*cobra.Command{p.tenantCommand(), p.subscriptionCommand(), p.appCommand(), p.quotaCommand(), p.siteCommand(),
 			p.credentialCommand(), p.resolutionCommand(), p.callCommand(), p.abnCommand()}},

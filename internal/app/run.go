@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"interlock/internal/planner"
+	"interlock/internal/recording"
 	"interlock/internal/runner"
 )
 
@@ -14,18 +15,31 @@ import (
 type RunConfig struct {
 	Task    runner.Task
 	Device  DeviceConfig
-	Planner Planner // its transport is Direct whatever it says
+	Planner Planner         // its transport is Direct whatever it says
+	Script  planner.Planner // plans instead of Planner; nil: it doesn't
+	Record  Record
 	Logger  *slog.Logger
 	OnStep  func(runner.StepEvent) // nil: nobody looks
 	Now     func() time.Time       // nil: time.Now
 }
 
+// Record says where a run is recorded.
+type Record struct {
+	Path string // "": nowhere
+	recording.Options
+}
+
 // RunTask carries out the task and returns how it ended. The error says why it
-// could not begin. Cancelling ctx ends the task as cancelled.
+// could not begin, in which case the result has no State, or why it could not
+// be recorded. Cancelling ctx ends the task as cancelled.
 func RunTask(ctx context.Context, c RunConfig) (runner.Result, error) {
-	p, err := c.Planner.direct()
+	p, err := c.plan()
 	if err != nil {
 		return runner.Result{}, err
+	}
+	recorder := recording.New(c.Task, c.Record.Options)
+	if c.Record.Path != "" {
+		p = recorder.Planner(p)
 	}
 	c.Device.ImageMaxEdge = c.Planner.ImageMaxEdge
 	driver, err := OpenDevice(ctx, c.Device)
@@ -33,8 +47,25 @@ func RunTask(ctx context.Context, c RunConfig) (runner.Result, error) {
 		return runner.Result{}, err
 	}
 	defer driver.Close()
-	r := runner.New(runner.Options{Driver: driver, Planner: p, Host: onlooker{c.OnStep}, Clock: c.Now, Logger: c.Logger})
-	return r.Run(ctx, c.Task), nil
+	watch := onlooker{func(e runner.StepEvent) {
+		recorder.Step(e)
+		if c.OnStep != nil {
+			c.OnStep(e)
+		}
+	}}
+	r := runner.New(runner.Options{Driver: driver, Planner: p, Host: watch, Clock: c.Now, Logger: c.Logger})
+	result := r.Run(ctx, c.Task)
+	if c.Record.Path == "" {
+		return result, nil
+	}
+	return result, recorder.Save(c.Record.Path, result)
+}
+
+func (c RunConfig) plan() (planner.Planner, error) {
+	if c.Script != nil {
+		return c.Script, nil
+	}
+	return c.Planner.direct()
 }
 
 // direct returns the planner that calls its provider from this process.
@@ -69,8 +100,6 @@ func (onlooker) Permit(ctx context.Context, _ runner.Permission) error {
 
 // Record shows the step.
 func (o onlooker) Record(_ context.Context, e runner.StepEvent) error {
-	if o.onStep != nil {
-		o.onStep(e)
-	}
+	o.onStep(e)
 	return nil
 }
