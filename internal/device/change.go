@@ -20,7 +20,7 @@ type Change struct {
 	Keyboard, Rotated  bool
 	KeyboardShown      bool
 	Rotation           int
-	Same               bool // nothing at all changed: the hashes are equal
+	Same               bool // nothing at all changed that can be told, see Scene.Shows
 	// Fresh are the refs, in the scene after, of what was not there before as
 	// it is now.
 	Fresh []string
@@ -29,7 +29,7 @@ type Change struct {
 // Compare tells what changed from before to after.
 func Compare(before, after *Scene) Change {
 	c := Change{
-		From: before.App, To: after.App, Same: before.Hash == after.Hash,
+		From: before.App, To: after.App, Same: before.Shows(after),
 		Keyboard: before.KeyboardShown != after.KeyboardShown, KeyboardShown: after.KeyboardShown,
 		Rotated: before.Rotation != after.Rotation, Rotation: after.Rotation,
 	}

@@ -114,6 +114,17 @@ func (e Element) Same(o Element) bool {
 		e.Flags&kind == o.Flags&kind && (e.Flags.Has(Editable) || e.Text == o.Text)
 }
 
+// Shows reports whether s and o show the same, as far as their drivers can
+// tell: their hashes are equal and, where the app draws without describing what
+// it draws, their pictures show the same too. A picture that is missing there
+// tells nothing of a change.
+func (s *Scene) Shows(o *Scene) bool {
+	if s.Hash != o.Hash {
+		return false
+	}
+	return !s.Opaque || s.Screenshot == nil || o.Screenshot == nil || s.Screenshot.Shows(o.Screenshot)
+}
+
 // Element returns the element with that ref.
 func (s *Scene) Element(ref string) (Element, bool) {
 	if len(ref) < 2 || ref[0] != 'e' {

@@ -129,6 +129,47 @@ func sameShape(a, b Size) bool {
 // Bytes returns the encoded picture. Only the planner may hand it on.
 func (s *Screenshot) Bytes() []byte { return s.bytes }
 
+// Bounds of what two pictures may differ by and still show the same.
+const (
+	sameChannel = 16 // of a pixel's red, green or blue, of 255
+	sameShare   = 5  // of the pixels, in thousandths: a clock may tick
+)
+
+// Shows reports whether s and o show the same: they are of one size, and at
+// most 0.5 % of their pixels differ by more than a shade. Pictures that can't
+// be read show nothing that is the same.
+func (s *Screenshot) Shows(o *Screenshot) bool {
+	if bytes.Equal(s.bytes, o.bytes) {
+		return true
+	}
+	a, errA := s.pixels()
+	b, errB := o.pixels()
+	if errA != nil || errB != nil || a.Rect != b.Rect {
+		return false
+	}
+	differ := 0
+	for i := 0; i+3 < len(a.Pix); i += 4 {
+		for c := range 3 {
+			if x, y := a.Pix[i+c], b.Pix[i+c]; max(x, y)-min(x, y) > sameChannel {
+				differ++
+				break
+			}
+		}
+	}
+	return differ*1000 <= sameShare*a.Rect.Dx()*a.Rect.Dy()
+}
+
+// pixels decodes the picture.
+func (s *Screenshot) pixels() (*image.RGBA, error) {
+	picture, _, err := image.Decode(bytes.NewReader(s.bytes))
+	if err != nil {
+		return nil, err
+	}
+	out := image.NewRGBA(image.Rect(0, 0, picture.Bounds().Dx(), picture.Bounds().Dy()))
+	draw.Draw(out, out.Rect, picture, picture.Bounds().Min, draw.Src)
+	return out, nil
+}
+
 // String, GoString and MarshalText never show the picture.
 func (s *Screenshot) String() string {
 	return fmt.Sprintf("[screenshot %dx%d]", s.Transform.Image.W, s.Transform.Image.H)

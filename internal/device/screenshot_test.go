@@ -121,3 +121,60 @@ func TestAScreenshotNeverPrints(t *testing.T) {
 		}
 	}
 }
+
+// shaded is a picture of 100 x 200 whose first n pixels are of another shade.
+func shaded(t *testing.T, n int, shade uint8) *device.Screenshot {
+	t.Helper()
+	g := image.NewGray(image.Rect(0, 0, 100, 200))
+	for i := range n {
+		g.Pix[i] = shade
+	}
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, g); err != nil {
+		t.Fatal(err)
+	}
+	s, err := device.NewScreenshot(buf.Bytes(), device.Size{W: 100, H: 200}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// R-RUN-4: a picture changed if more than a clock did.
+func TestPicturesThatShowTheSame(t *testing.T) {
+	t.Parallel()
+	small, err := device.NewScreenshot(picture(50, 100), device.Size{W: 100, H: 200}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := shaded(t, 0, 0)
+	for name, c := range map[string]struct {
+		other *device.Screenshot
+		want  bool
+	}{
+		"the same":            {shaded(t, 0, 0), true},
+		"half a percent":      {shaded(t, 100, 255), true},
+		"a pixel more":        {shaded(t, 101, 255), false},
+		"a shade everywhere":  {shaded(t, 20000, 16), true},
+		"two shades":          {shaded(t, 20000, 17), false},
+		"another size":        {small, false},
+		"one that is damaged": {&device.Screenshot{}, false},
+	} {
+		if got := plain.Shows(c.other); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+		scene := func(shot *device.Screenshot, opaque bool) device.Scene {
+			return device.Seal(device.Scene{App: "a.b", Size: device.Size{W: 100, H: 200}, Opaque: opaque, Screenshot: shot})
+		}
+		opaque, described := scene(plain, true), scene(plain, false)
+		if other := scene(c.other, true); opaque.Shows(&other) != c.want {
+			t.Errorf("%s, on a screen that is drawn: got %v", name, !c.want)
+		}
+		if other := scene(c.other, false); !described.Shows(&other) {
+			t.Errorf("%s: on a screen that is described the picture counts", name)
+		}
+		if other := scene(nil, true); !opaque.Shows(&other) {
+			t.Errorf("%s: a picture that is missing counts", name)
+		}
+	}
+}

@@ -29,7 +29,7 @@ type attempt struct {
 
 	scene     device.Scene // what the next decision is made on
 	used      bool         // an action of that scene was sent: no decision is made on it any more
-	met       string       // hash of the last look before an action was sent
+	met       device.Scene // the last look before an action was sent
 	commits   []Commit     // of this attempt, as in the ledger
 	steps     int          // behind us
 	decisions int

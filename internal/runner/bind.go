@@ -303,7 +303,7 @@ func (op *operation) holds(was, now *device.Scene) bool {
 	case op.free:
 		return true
 	case op.strict:
-		return was.Hash == now.Hash
+		return was.Shows(now)
 	case was.Tree != now.Tree || was.Opaque != now.Opaque:
 		return false // another reading of the screen: nothing can be compared
 	case was.App != now.App || was.Size != now.Size || was.Rotation != now.Rotation || was.KeyboardShown != now.KeyboardShown:

@@ -97,7 +97,7 @@ func (a *attempt) conclusive(ctx context.Context, d decision) *end {
 		if err := a.observe(ctx); err != nil {
 			return a.conclude(ctx, d, Unclear, unclear(ctx, err))
 		}
-		if a.scene.Hash != a.met {
+		if !a.met.Shows(&a.scene) {
 			break
 		}
 		if look >= looksFor(&a.scene, effectLooks, loadingLooks) {

@@ -1,9 +1,12 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -324,5 +327,82 @@ func TestWhatPaysIsNotTouched(t *testing.T) {
 		if denied := first.Detail == "policy_denied" && first.Verdict.Rule == "confirm_words"; denied != c.denied || (len(w.host.permits) == 0) != c.denied {
 			t.Errorf("%s: %+v, permits %v", name, first, w.host.permits)
 		}
+	}
+}
+
+// canvas is a phone whose app draws without describing anything: all that
+// changes is the shade of its picture.
+type canvas struct {
+	shades []uint8 // of the looks, the last for good
+	react  bool    // a touch changes the shade
+	taps   int
+}
+
+func (*canvas) Info(context.Context) (device.Info, error) { return device.Info{ID: "canvas"}, nil }
+
+func (c *canvas) Observe(context.Context) (device.Scene, error) {
+	shade := c.shades[0]
+	if len(c.shades) > 1 {
+		c.shades = c.shades[1:]
+	}
+	g := image.NewGray(image.Rect(0, 0, 10, 20))
+	for i := range g.Pix {
+		g.Pix[i] = shade
+	}
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, g); err != nil {
+		return device.Scene{}, err
+	}
+	size := device.Size{W: 10, H: 20}
+	shot, err := device.NewScreenshot(buf.Bytes(), size, 0)
+	if err != nil {
+		return device.Scene{}, err
+	}
+	return device.Seal(device.Scene{App: "a.game", Size: size, Opaque: true, Screenshot: shot,
+		Elements: []device.Element{{Role: "note", Label: "drawn", Bounds: device.Rect{X1: 10, Y1: 20}}}}), nil
+}
+
+func (c *canvas) Glance(ctx context.Context) (device.Scene, error) {
+	s, err := c.Observe(ctx)
+	s.Screenshot = nil
+	return s, err
+}
+
+func (c *canvas) Do(context.Context, device.Action) error {
+	c.taps++
+	if c.react {
+		c.shades = []uint8{200}
+	}
+	return nil
+}
+
+func (*canvas) Close() error { return nil }
+
+// R-RUN-4, R-RUN-5: where an app describes nothing of what it draws, its
+// picture tells whether the screen is still the one that was decided on, and
+// whether anything came of a touch.
+func TestAScreenThatIsOnlyDrawn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		phone  canvas
+		taps   int
+		state  runner.State
+		detail string // of the first event
+	}{
+		"the picture changes with the touch": {canvas{shades: []uint8{0}, react: true}, 1, runner.Succeeded, ""},
+		"nothing comes of it":                {canvas{shades: []uint8{0}}, 1, runner.Indeterminate, "effect_unseen"},
+		"it changed before the touch":        {canvas{shades: []uint8{0, 90}}, 0, runner.Succeeded, "stale_scene"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.opts.Driver = &c.phone
+				got := w.play(propose("tap", `{"x":5,"y":5}`), finish("drawn"))
+				if got.State != c.state || c.phone.taps != c.taps || w.host.events[0].Detail != c.detail {
+					t.Errorf("%+v after %d taps, first %+v", got, c.phone.taps, w.host.events[0])
+				}
+			})
+		})
 	}
 }

@@ -44,13 +44,17 @@ func (a *attempt) replace(now device.Scene) {
 // decision was the first time. It reports false where that does not come about
 // in sideTime and as many looks as there may be.
 func (a *attempt) steady(ctx context.Context, d *decision) (now device.Scene, ok bool, err error) {
-	if now, err = device.Glance(ctx, a.driver); err != nil || !now.Unsettled || d.free {
+	look := device.Glance
+	if a.scene.Opaque { // only a picture tells whether it changed
+		look = func(ctx context.Context, d device.Driver) (device.Scene, error) { return d.Observe(ctx) }
+	}
+	if now, err = look(ctx, a.driver); err != nil || !now.Unsettled || d.free {
 		return now, true, err
 	}
 	side, stop := context.WithTimeout(ctx, sideTime)
 	defer stop()
-	for look := 1; look < looksFor(&now, steadyLooks, steadyLooksWaiting); look++ {
-		next, err := a.another(side)
+	for n := 1; n < looksFor(&now, steadyLooks, steadyLooksWaiting); n++ {
+		next, err := a.another(side, look)
 		switch {
 		case err != nil && side.Err() != nil && ctx.Err() == nil:
 			return now, false, nil
@@ -64,18 +68,18 @@ func (a *attempt) steady(ctx context.Context, d *decision) (now device.Scene, ok
 	return now, false, nil
 }
 
-func (a *attempt) another(ctx context.Context) (device.Scene, error) {
+func (a *attempt) another(ctx context.Context, look func(context.Context, device.Driver) (device.Scene, error)) (device.Scene, error) {
 	if err := sleep.For(ctx, steadyPause); err != nil {
 		return device.Scene{}, err
 	}
-	return device.Glance(ctx, a.driver)
+	return look(ctx, a.driver)
 }
 
 // rests reports whether what op is aimed at is at the same place on both: its
 // target, or all there is.
 func (op *operation) rests(before, now *device.Scene) bool {
 	if op.target == nil {
-		return before.Hash == now.Hash
+		return before.Shows(now)
 	}
 	return slices.Equal(places(before, op.target), places(now, op.target))
 }

@@ -35,8 +35,8 @@ func (r *repetition) propose(sceneHash string, c tool.Call) (stuck bool) {
 }
 
 // observe counts what a step changed, and reports whether the task is stuck.
-func (r *repetition) observe(before, after string) (stuck bool) {
-	if before != after {
+func (r *repetition) observe(changed bool) (stuck bool) {
+	if changed {
 		r.unchanged = 0
 		return false
 	}

@@ -34,7 +34,7 @@ func TestRepetitionAgreesWithAModel(t *testing.T) {
 			if before != after {
 				unchanged = 0
 			}
-			if got := r.observe(before, after); got != (unchanged >= stuckAfter) {
+			if got := r.observe(before != after); got != (unchanged >= stuckAfter) {
 				t.Fatalf("stuck %v after %d unchanged", got, unchanged)
 			}
 			if got := r.warning != ""; got != (same >= warnRepeats || unchanged >= warnUnchanged) {

@@ -6,11 +6,23 @@
 //
 // The screen is observed and the planner proposes one call for it. The policy
 // gives its verdict on every call. A call that acts is bound to the scene that
-// it was made on: the screen is observed again, and the target must still be
-// there, the same and at the same place, with nothing new above it; else the
-// call is stale and another is planned. Then the host's Permit is asked, and
-// only then is the device touched, once. What changed on the screen goes into
-// the next prompt.
+// it was made on: the screen is glanced at again, until the target stands still
+// where the driver says that it moves, and the target must be there, the same
+// and at the same place, with nothing new above it and nothing that came or
+// went under its names; else the call is stale and another is planned. Then the
+// host's Permit is asked, and only then is the device touched, once. The scene
+// is spent with that: no other decision is made on it, whatever came of it.
+// What changed on the settled screen goes into the next prompt.
+//
+// # A commit
+//
+// An action that can't be taken back, or of which nobody has said that it can
+// (policy.Classify), is a commit. It is in the Ledger before Permit is asked,
+// and its effect must be seen: where the screen stays as it was for a bounded
+// time, or the device fails before anybody could look, the attempt ends as
+// indeterminate. One that is known to be irreversible is not done a second time
+// on the same screen. A Runner whose Ledger holds a commit of an earlier process
+// that was not seen ends at once, without a touch.
 //
 // A call that policy, binding or bounds turn down is told to the model, which
 // may propose another: at most twice in a step and five times in a task. There
@@ -34,7 +46,8 @@
 // The lease is the host's: Permit and the cause of the context (ErrLeaseLost,
 // ErrCancelled) are believed. An action whose outcome nobody knows ends the
 // attempt as indeterminate and is never repeated. The Runner keeps nothing on
-// disk; after a crash its host knows from Permit and Record how far it came.
+// disk itself; after a crash its host knows from Permit, Record and its Ledger
+// how far it came.
 // Times in events are of the injected clock, which also tells when the wall
 // time is used up; the cut of a hanging call is by the process's own timer. No
 // other machine's clock plays a part, so skew can't matter here.

@@ -36,7 +36,7 @@ func (a *attempt) step(ctx context.Context, d decision) *end {
 	}
 	change := device.Compare(&before, &a.scene)
 	a.history = append(a.history, planner.Past{Step: a.steps, Call: d.call, Result: "ok, " + change.String(), Changed: !change.Same, Fresh: change.Fresh})
-	if a.circles.observe(before.Hash, a.scene.Hash) {
+	if a.circles.observe(!change.Same) {
 		return over(Stuck, "no_progress", "the last steps changed nothing on the screen")
 	}
 	return nil
@@ -118,7 +118,7 @@ func (a *attempt) bind(ctx context.Context, d decision) (bool, *end) {
 	case !steady:
 		why = refuse("unsettled", "The screen does not come to rest, so what you mean may be elsewhere when it is touched. Wait, or do something else.")
 	case d.holds(&a.scene, &now):
-		a.met = now.Hash
+		a.met = now
 		return true, nil
 	}
 	e := a.turnDown(ctx, d, why)
