@@ -39,16 +39,16 @@ func (a *attempt) replace(now device.Scene) {
 	a.scene = now
 }
 
-// steady looks until what d is aimed at has shown twice at one place: once
-// where the driver says that the screen is at rest, since the scene of the
-// decision was the first time. It reports false where that does not come about
+// steady looks until what d is aimed at has shown twice in a row at one place:
+// once more where the driver says that the screen is at rest and was when it
+// was decided, since that was the first time. It reports false where that does not come about
 // in sideTime and as many looks as there may be.
 func (a *attempt) steady(ctx context.Context, d *decision) (now device.Scene, ok bool, err error) {
 	look := device.Glance
 	if a.scene.Opaque { // only a picture tells whether it changed
 		look = func(ctx context.Context, d device.Driver) (device.Scene, error) { return d.Observe(ctx) }
 	}
-	if now, err = look(ctx, a.driver); err != nil || !now.Unsettled || d.free {
+	if now, err = look(ctx, a.driver); err != nil || d.free || !now.Unsettled && !a.scene.Unsettled {
 		return now, true, err
 	}
 	side, stop := context.WithTimeout(ctx, sideTime)
@@ -60,7 +60,7 @@ func (a *attempt) steady(ctx context.Context, d *decision) (now device.Scene, ok
 			return now, false, nil
 		case err != nil:
 			return now, false, err
-		case !next.Unsettled || d.rests(&now, &next):
+		case d.rests(&now, &next):
 			return next, true, nil
 		}
 		now = next

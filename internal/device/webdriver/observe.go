@@ -27,6 +27,8 @@ type page struct {
 	Rotation int       `json:"rotation"`
 	Ready    bool      `json:"ready"`
 	Elements []element `json:"elements"`
+
+	moving bool // it had not come to rest when it was read
 }
 
 type element struct {
@@ -44,8 +46,24 @@ const (
 	settlePause = 100 * time.Millisecond
 )
 
+// The ways in which a screen is read.
+const (
+	treePage   device.Tree = "dom"
+	treeDialog device.Tree = "dialog"
+)
+
 // Observe reads the page once it shows the same twice in a row.
 func (b *Browser) Observe(ctx context.Context) (device.Scene, error) {
+	return b.scene(ctx, b.settled, b.opts.Screenshots)
+}
+
+// Glance reads the page as it is, without a picture.
+func (b *Browser) Glance(ctx context.Context) (device.Scene, error) {
+	return b.scene(ctx, b.once, false)
+}
+
+// scene reads what is shown: a dialog, or the page in the way that read says.
+func (b *Browser) scene(ctx context.Context, read func(context.Context) (page, error), picture bool) (device.Scene, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime+callTimeout)
 	defer cancel()
 	dialog, open, err := b.dialog(ctx)
@@ -55,7 +73,7 @@ func (b *Browser) Observe(ctx context.Context) (device.Scene, error) {
 	if open {
 		return b.dialogScene(dialog), nil
 	}
-	shown, err := b.settled(ctx)
+	shown, err := read(ctx)
 	if is(err, "unexpected alert open") { // it came up meanwhile
 		if dialog, open, err = b.dialog(ctx); err == nil && open {
 			return b.dialogScene(dialog), nil
@@ -66,7 +84,7 @@ func (b *Browser) Observe(ctx context.Context) (device.Scene, error) {
 	}
 	b.host = shown.Host
 	scene := shown.scene()
-	if b.opts.Screenshots {
+	if picture {
 		if scene.Screenshot, err = b.screenshot(ctx, scene.Size); err != nil {
 			return device.Scene{}, observing(err)
 		}
@@ -87,11 +105,12 @@ func (b *Browser) settled(ctx context.Context) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		var p page
-		if err := json.Unmarshal(now, &p); err != nil {
-			return page{}, errors.New("webdriver: the page's description is not readable")
+		p, err := readPage(now)
+		if err != nil {
+			return page{}, err
 		}
-		if (p.Ready && bytes.Equal(now, last)) || time.Now().After(until) {
+		rests := p.Ready && bytes.Equal(now, last)
+		if p.moving = !rests; rests || time.Now().After(until) {
 			return p, nil
 		}
 		last = now
@@ -99,6 +118,25 @@ func (b *Browser) settled(ctx context.Context) (page, error) {
 			return page{}, err
 		}
 	}
+}
+
+// once reads the page at one look; nobody knows whether one that has loaded is
+// on its way, but what it shows is where it is.
+func (b *Browser) once(ctx context.Context) (page, error) {
+	now, err := b.look(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	p, err := readPage(now)
+	p.moving = !p.Ready
+	return p, err
+}
+
+func readPage(now json.RawMessage) (p page, err error) {
+	if err := json.Unmarshal(now, &p); err != nil {
+		return page{}, errors.New("webdriver: the page's description is not readable")
+	}
+	return p, nil
 }
 
 // look describes the page as it is now. A page that is just being replaced is
@@ -121,7 +159,7 @@ func (b *Browser) look(ctx context.Context) (json.RawMessage, error) {
 }
 
 func (p page) scene() device.Scene {
-	s := device.Scene{App: p.Host, Web: true, Size: device.Size{W: p.Width, H: p.Height}, Rotation: p.Rotation}
+	s := device.Scene{App: p.Host, Web: true, Tree: treePage, Unsettled: p.moving, Size: device.Size{W: p.Width, H: p.Height}, Rotation: p.Rotation}
 	for _, e := range p.Elements {
 		s.Elements = append(s.Elements, device.Element{ID: e.ID, Role: e.Role, Text: e.Text, Label: e.Label,
 			Bounds: device.Rect{X0: e.Bounds[0], Y0: e.Bounds[1], X1: e.Bounds[2], Y1: e.Bounds[3]}, Flags: flags(e.Flags)})
@@ -161,7 +199,7 @@ var (
 // dialogScene shows a dialog of the page that was seen last: the browser
 // tells neither address nor picture while one is open.
 func (b *Browser) dialogScene(text string) device.Scene {
-	return device.Seal(device.Scene{App: b.host, Web: true, Size: device.Size{W: width, H: height}, Elements: []device.Element{
+	return device.Seal(device.Scene{App: b.host, Web: true, Tree: treeDialog, Size: device.Size{W: width, H: height}, Elements: []device.Element{
 		{Role: "dialog", Text: text, Bounds: dialogText},
 		{Role: "button", Text: "Cancel", Bounds: dialogCancel, Flags: device.Clickable},
 		{Role: "button", Text: "OK", Bounds: dialogOK, Flags: device.Clickable},
