@@ -97,7 +97,7 @@ func (a *attempt) conclusive(ctx context.Context, d decision) *end {
 		if err := a.observe(ctx); err != nil {
 			return a.conclude(ctx, d, Unclear, unclear(ctx, err))
 		}
-		if !a.met.Shows(&a.scene) {
+		if d.came(&a.met, &a.scene) {
 			break
 		}
 		if look >= looksFor(&a.scene, effectLooks, loadingLooks) {
@@ -109,6 +109,29 @@ func (a *attempt) conclusive(ctx context.Context, d decision) *end {
 	}
 	a.commits[len(a.commits)-1].Seen = true
 	return nil
+}
+
+// came reports whether anything came of op, before which the screen was as was.
+// That what is touched gets the focus shows that it was touched and nothing
+// more; a key may well do nothing else than move it.
+func (op *operation) came(was, now *device.Scene) bool {
+	if was.Shows(now) {
+		return false
+	}
+	return op.point == nil || !sameBut(device.Focused, *was, *now)
+}
+
+// sameBut reports whether two scenes differ in those flags of their elements
+// alone.
+func sameBut(flags device.Flags, a, b device.Scene) bool {
+	for _, s := range []*device.Scene{&a, &b} {
+		s.Elements = slices.Clone(s.Elements)
+		for i := range s.Elements {
+			s.Elements[i].Flags &^= flags
+		}
+		*s = device.Seal(*s)
+	}
+	return a.Shows(&b)
 }
 
 // looksFor is how often to look: longer while s says that more is to come.

@@ -105,6 +105,35 @@ func TestASlowEffectIsWaitedFor(t *testing.T) {
 	}
 }
 
+// R-RUN-5: that a button got the focus is not what it is there for.
+func TestTheFocusIsNoEffect(t *testing.T) {
+	t.Parallel()
+	order := device.Element{Role: "button", Text: "Place it", Bounds: device.Rect{X0: 100, Y0: 100, X1: 300, Y1: 200}, Flags: device.Clickable}
+	touched, gray := order, order
+	touched.Flags |= device.Focused
+	gray.Flags |= device.Focused | device.Disabled
+	for name, c := range map[string]struct {
+		then  device.Element
+		m     move
+		state runner.State
+	}{
+		"a touch that only moved it": {touched, on("tap", "Place it"), runner.Indeterminate},
+		"a touch that did more":      {gray, on("tap", "Place it"), runner.Succeeded},
+		"a key that only moved it":   {touched, propose("key", `{"key":"enter"}`), runner.Succeeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.opts.Driver = &slides{scenes: [][]device.Element{{order}, {order}, {c.then}}}
+				if got := w.play(c.m, finish("Place it")); got.State != c.state {
+					t.Errorf("ended as %+v", got)
+				}
+			})
+		})
+	}
+}
+
 // R-RUN-5: what the operator or the policy calls irreversible is done once on
 // one screen; what nobody has classified may be done again once its effect was
 // seen.
