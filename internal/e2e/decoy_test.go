@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"interlock/internal/app"
+	"interlock/internal/device/android/adbdtest"
 	"interlock/internal/planner"
 	"interlock/internal/runner"
 	"interlock/internal/tool"
@@ -149,6 +150,64 @@ func TestNoDecoyIsTouchedInARealBrowser(t *testing.T) {
 			}
 			if touched := s.touched(); !slices.Equal(touched, want.effects) {
 				t.Errorf("touched %q, want %q", touched, want.effects)
+			}
+		})
+	}
+}
+
+// writer is a planner that writes a note, and answers its tap on "Save" only
+// once the phone plays its trick. Then it looks no further.
+type writer struct {
+	phone *adbdtest.Phone
+	trick adbdtest.Trick
+}
+
+func (w writer) Plan(_ context.Context, in planner.Input) (planner.Proposal, error) {
+	ref := func(words string) string {
+		for _, e := range in.Scene.Elements {
+			if e.Text == words || e.Label == words {
+				return e.Ref
+			}
+		}
+		return "missing: " + words
+	}
+	name, args := planner.Fail, map[string]string{"reason": "looked no further"}
+	switch in.Ordinal {
+	case 0:
+		name, args = planner.OpenApp, map[string]string{"package": adbdtest.Notes}
+	case 1:
+		name, args = planner.Tap, map[string]string{"ref": ref("New note")}
+	case 2:
+		name, args = planner.TypeText, map[string]string{"ref": ref("Title"), "text": "Ada"}
+	case 3:
+		name, args = planner.Tap, map[string]string{"ref": ref("Save")}
+		w.phone.Play(w.trick)
+	}
+	encoded, err := json.Marshal(args)
+	return planner.Proposal{Call: tool.Call{Tool: name, Arguments: encoded}, Provider: "writer", Model: "writer", StepIndex: -1}, err
+}
+
+// R-RUN-4, R-RUN-5: the same on a phone behind a real adb server.
+func TestNoDecoyIsTouchedOverADB(t *testing.T) {
+	t.Parallel()
+	adb := adbdtest.StartServer(t)
+	for _, trick := range []adbdtest.Trick{"", adbdtest.Twins, adbdtest.LookAlikes, adbdtest.Reordered, adbdtest.Banner, adbdtest.Dialog} {
+		t.Run("trick: "+string(trick), func(t *testing.T) {
+			phone := adbdtest.New(t, adbdtest.Options{})
+			adb.Connect(t, phone)
+			var events []runner.StepEvent
+			got, err := app.RunTask(t.Context(), app.RunConfig{
+				Task:   runner.Task{ID: "local", Attempt: 1, Goal: "Write a note"},
+				Device: app.DeviceConfig{Kind: app.Android, ID: phone.Serial(), ADBServer: adb.Address},
+				Script: writer{phone, trick},
+				OnStep: func(e runner.StepEvent) { events = append(events, e) },
+			})
+			if err != nil || got.Reason != "gave_up" || len(events) != 5 {
+				t.Fatalf("ended as %+v, %v after %+v", got, err, events)
+			}
+			saved := phone.Notes()[0] == "Ada"
+			if want := trick == ""; saved != want || (events[3].Detail == "stale_scene") == want || phone.Tricked() != 0 {
+				t.Errorf("saved %v, turned down for %q, tricked %d times", saved, events[3].Detail, phone.Tricked())
 			}
 		})
 	}

@@ -29,6 +29,8 @@ type state struct {
 	address  string
 	touched  string // id or text of the widget that was touched last
 	held     string // of the one that was held
+	trick    Trick
+	tricked  int // touches of decoys
 	switches map[string]bool
 }
 
@@ -46,7 +48,9 @@ type widget struct {
 }
 
 // list returns the widgets of the screen, from top to bottom.
-func (p *Phone) list() []widget {
+func (p *Phone) list() []widget { return p.tricky(p.plain()) }
+
+func (p *Phone) plain() []widget {
 	s := &p.state
 	switch s.app + " " + s.screens[s.app] {
 	case Notes + " list":
