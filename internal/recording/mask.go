@@ -81,7 +81,7 @@ func (m *masker) element(e Element) Element {
 		return e
 	}
 	e.Label = m.text(e.Label)
-	if e.Text = m.text(e.Text); e.Text != "" && slices.Contains(e.Flags, "editable") && !slices.ContainsFunc(m.marks(), func(mark string) bool { return e.Text == mark }) {
+	if e.Text = m.text(e.Text); e.Text != "" && slices.Contains(e.Flags, "editable") && !slices.Contains(m.marks(), e.Text) {
 		e.Text = maskField
 	}
 	return e

@@ -249,6 +249,50 @@ func (r *restless) Observe(ctx context.Context) (device.Scene, error) {
 	return s, err
 }
 
+// tired is a restless phone that stops answering after so many looks, for as
+// long as whoever asks has patience.
+type tired struct {
+	restless
+	looks int
+}
+
+func (d *tired) Observe(ctx context.Context) (device.Scene, error) {
+	if d.looks--; d.looks == -1 {
+		<-ctx.Done()
+		return device.Scene{}, device.Fail(device.ErrFailed.Because(ctx.Err()), device.No)
+	}
+	return d.restless.Observe(ctx)
+}
+
+// R-RUN-4: looks on the side have a time of their own: one that takes too long
+// is neither a device that failed nor the end of the task.
+func TestASlowLookOnTheSideCostsOnlyItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		button := []device.Element{{Role: "button", Text: "Go", Bounds: spot, Flags: device.Clickable}}
+		phone := &tired{restless{slides{scenes: [][]device.Element{button}}}, 2} // the look that decides, the one that binds
+		w.opts.Driver = phone
+		began := time.Now()
+		w.ends(w.play(on("tap", "Go")), runner.Failed, "gave_up")
+		if first := w.host.events[0]; first.Detail != "unsettled" || time.Since(began) != 15*time.Second || len(phone.taps) != 0 {
+			t.Errorf("%+v after %v, taps %v", first, time.Since(began), phone.taps)
+		}
+	})
+}
+
+// R-RUN-4: a scene is spent once its action is on its way, also where the
+// device refused it: the next decision is made on another look.
+func TestASceneIsSpentWithItsAction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.phone.Inject(sim.Fault{At: sim.AtObserve, Skip: 2, Do: sim.Banner}) // after the first and the one that binds
+	w.ends(w.play(open("com.example.none")), runner.Failed, "gave_up")
+	if first := w.host.events[0]; first.Detail != device.ErrRefused.Code || w.seen[1].Scene.Hash == w.seen[0].Scene.Hash {
+		t.Errorf("%+v, and the next decision is made on the spent scene: %v", first, w.seen[1].Scene.Hash == w.seen[0].Scene.Hash)
+	}
+}
+
 // R-RUN-4: an element that lies under another is touched beside that, or not
 // at all.
 func TestACoveredElementIsTouchedWhereItIsFree(t *testing.T) {
