@@ -156,10 +156,10 @@ func TestNoDecoyIsTouchedInARealBrowser(t *testing.T) {
 }
 
 // writer is a planner that writes a note, and answers its tap on "Save" only
-// once the phone plays its trick. Then it looks no further.
+// once the phone is ready for it. Then it looks no further.
 type writer struct {
-	phone *adbdtest.Phone
-	trick adbdtest.Trick
+	phone   *adbdtest.Phone
+	prepare func(*adbdtest.Phone)
 }
 
 func (w writer) Plan(_ context.Context, in planner.Input) (planner.Proposal, error) {
@@ -181,10 +181,28 @@ func (w writer) Plan(_ context.Context, in planner.Input) (planner.Proposal, err
 		name, args = planner.TypeText, map[string]string{"ref": ref("Title"), "text": "Ada"}
 	case 3:
 		name, args = planner.Tap, map[string]string{"ref": ref("Save")}
-		w.phone.Play(w.trick)
+		w.prepare(w.phone)
 	}
 	encoded, err := json.Marshal(args)
 	return planner.Proposal{Call: tool.Call{Tool: name, Arguments: encoded}, Provider: "writer", Model: "writer", StepIndex: -1}, err
+}
+
+// write has a writer write on a new phone.
+func write(t *testing.T, adb *adbdtest.Server, prepare func(*adbdtest.Phone)) (*adbdtest.Phone, runner.Result, []runner.StepEvent) {
+	t.Helper()
+	phone := adbdtest.New(t, adbdtest.Options{})
+	adb.Connect(t, phone)
+	var events []runner.StepEvent
+	got, err := app.RunTask(t.Context(), app.RunConfig{
+		Task:   runner.Task{ID: "local", Attempt: 1, Goal: "Write a note"},
+		Device: app.DeviceConfig{Kind: app.Android, ID: phone.Serial(), ADBServer: adb.Address},
+		Script: writer{phone, prepare},
+		OnStep: func(e runner.StepEvent) { events = append(events, e) },
+	})
+	if err != nil || len(events) < 4 || events[2].Outcome != runner.Done {
+		t.Fatalf("ended as %+v, %v after %+v", got, err, events)
+	}
+	return phone, got, events
 }
 
 // R-RUN-4, R-RUN-5: the same on a phone behind a real adb server.
@@ -193,21 +211,47 @@ func TestNoDecoyIsTouchedOverADB(t *testing.T) {
 	adb := adbdtest.StartServer(t)
 	for _, trick := range []adbdtest.Trick{"", adbdtest.Twins, adbdtest.LookAlikes, adbdtest.Reordered, adbdtest.Banner, adbdtest.Dialog} {
 		t.Run("trick: "+string(trick), func(t *testing.T) {
-			phone := adbdtest.New(t, adbdtest.Options{})
-			adb.Connect(t, phone)
-			var events []runner.StepEvent
-			got, err := app.RunTask(t.Context(), app.RunConfig{
-				Task:   runner.Task{ID: "local", Attempt: 1, Goal: "Write a note"},
-				Device: app.DeviceConfig{Kind: app.Android, ID: phone.Serial(), ADBServer: adb.Address},
-				Script: writer{phone, trick},
-				OnStep: func(e runner.StepEvent) { events = append(events, e) },
-			})
-			if err != nil || got.Reason != "gave_up" || len(events) != 5 {
-				t.Fatalf("ended as %+v, %v after %+v", got, err, events)
-			}
+			phone, got, events := write(t, adb, func(p *adbdtest.Phone) { p.Play(trick) })
 			saved := phone.Notes()[0] == "Ada"
-			if want := trick == ""; saved != want || (events[3].Detail == "stale_scene") == want || phone.Tricked() != 0 {
-				t.Errorf("saved %v, turned down for %q, tricked %d times", saved, events[3].Detail, phone.Tricked())
+			if want := trick == ""; got.Reason != "gave_up" || saved != want || (events[3].Detail == "stale_scene") == want || phone.Tricked() != 0 {
+				t.Errorf("%+v: saved %v, turned down for %q, tricked %d times", got, saved, events[3].Detail, phone.Tricked())
+			}
+		})
+	}
+}
+
+// R-RUN-5: whatever breaks around an action that can't be taken back, over a
+// real adb server too it is sent once at most, and where nobody saw what came
+// of it the attempt ends as indeterminate.
+func TestACommitIsSentAtMostOnceOverADB(t *testing.T) {
+	t.Parallel()
+	adb := adbdtest.StartServer(t)
+	const tap, look = "input tap", "uiautomator"
+	done := adbdtest.Reply{After: true}
+	for name, c := range map[string]struct {
+		prepare func(*adbdtest.Phone)
+		saved   bool
+		state   runner.State
+		reason  string
+	}{
+		"the phone is gone before it":        {func(p *adbdtest.Phone) { p.Answer(look, adbdtest.Reply{Die: true}) }, false, runner.DeviceLost, "device_lost"},
+		"the connection ends and it was not": {func(p *adbdtest.Phone) { p.Answer(tap, adbdtest.Reply{Die: true}) }, false, runner.Indeterminate, "device_lost"},
+		"the connection ends and it was":     {func(p *adbdtest.Phone) { p.Answer(tap, adbdtest.Reply{After: true, Die: true}) }, true, runner.Indeterminate, "device_lost"},
+		"it comes to nothing":                {func(p *adbdtest.Phone) { p.Answer(tap, adbdtest.Reply{}) }, false, runner.Indeterminate, "effect_unseen"},
+		"the command fails and it was":       {func(p *adbdtest.Phone) { p.Answer(tap, adbdtest.Reply{After: true, Exit: 1}) }, true, runner.Indeterminate, "device_failed"},
+		"the phone is gone after it":         {func(p *adbdtest.Phone) { p.Answer(look, done, adbdtest.Reply{Die: true}) }, true, runner.Indeterminate, "device_lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			phone, got, events := write(t, adb, c.prepare)
+			saves := 0
+			for _, n := range phone.Notes() {
+				if n == "Ada" {
+					saves++
+				}
+			}
+			if got.State != c.state || got.Reason != c.reason || saves > 1 || (saves == 1) != c.saved || len(events) != 4 {
+				t.Errorf("%+v: %d notes, last event %+v", got, saves, events[len(events)-1])
 			}
 		})
 	}
